@@ -1,0 +1,20 @@
+//! Provider APIs as sans-IO codecs around one canonical turn.
+//!
+//! `sse` and `raw` know bytes, `chat` knows one API, and nothing here knows a dialect, a policy or a
+//! socket. Stream and whole replies are the same [`TurnEvent`]s, so that they cannot disagree.
+
+pub mod api;
+pub mod chat;
+mod escape;
+pub mod event;
+pub mod fault;
+pub mod id;
+pub mod loss;
+pub mod raw;
+pub mod sse;
+pub mod turn;
+
+pub use api::Api;
+pub use event::{Finish, ReplyEvent, TurnEvent, Usage};
+pub use fault::{Code, Fault};
+pub use turn::{Message, Part, Request, Role, ToolChoice, ToolDeclaration};

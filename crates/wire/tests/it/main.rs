@@ -1,0 +1,11 @@
+//! The codecs from outside: what they read, what they write, and that the two agree.
+
+// The lints' exception for tests does not reach functions beside them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod decode;
+mod encode;
+mod request;
+mod rewrite;
+mod round_trip;
+mod show;
