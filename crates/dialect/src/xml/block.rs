@@ -1,0 +1,603 @@
+//! Inside a block: calls, what stands between and in them, and what damage leaves behind.
+
+use memchr::memchr;
+
+use super::{
+    Gap, Mention, OpenCall, Skip, State, Xml,
+    argument::{Arguments, Value},
+    log::Item,
+    section::{Ending, Step as SectionStep},
+    tag::{Lexer, Set, Step, Tag, attribute_text, is_blank},
+    text::comment,
+};
+use crate::{Call, End, RepairKind, Sink, Span, Violation, ViolationKind, scan::window::Window};
+
+const BETWEEN: Set =
+    Set { keywords: &[Tag::OpenCall, Tag::CloseWrapper, Tag::Comment], others: false };
+const BODY: Set = Set {
+    keywords: &[Tag::OpenArgument, Tag::CloseCall, Tag::CloseArgument, Tag::Comment],
+    others: false,
+};
+const SKIP_CALL: Set =
+    Set { keywords: &[Tag::CloseCall, Tag::CloseWrapper, Tag::Section], others: false };
+const SKIP_CALL_OR_RESYNC: Set = Set {
+    keywords: &[Tag::CloseCall, Tag::CloseWrapper, Tag::Section, Tag::OpenCall],
+    others: false,
+};
+const SKIP_WRAPPER: Set = Set { keywords: &[Tag::CloseWrapper, Tag::Section], others: false };
+
+/// What is wrong, and where.
+pub(super) struct Damage {
+    pub(super) kind: ViolationKind,
+    pub(super) at: u64,
+    pub(super) detail: String,
+    pub(super) declared: Option<u64>,
+    pub(super) actual: Option<u64>,
+    pub(super) cut: Option<End>,
+}
+
+impl Damage {
+    pub(super) fn new(kind: ViolationKind, at: u64, detail: impl Into<String>) -> Self {
+        Self { kind, at, detail: detail.into(), declared: None, actual: None, cut: None }
+    }
+
+    /// A bound was passed.
+    pub(super) fn limit(at: u64, what: &str, limit: u64, actual: u64) -> Self {
+        Self {
+            declared: Some(limit),
+            actual: Some(actual),
+            ..Self::new(
+                ViolationKind::Limit,
+                at,
+                format!("{what} of {actual} or more passes the limit of {limit}"),
+            )
+        }
+    }
+}
+
+impl Xml {
+    pub(super) fn read_between(
+        &mut self,
+        prose: bool,
+        at: Gap,
+        piece: &[u8],
+        window: &Window<'_>,
+        sink: &mut impl Sink,
+    ) {
+        let (mut prose, mut at) = (prose, at);
+        let mut rest = piece;
+        while let Some(&byte) = rest.first() {
+            at = match at {
+                Gap::Blank => {
+                    let used = if prose {
+                        memchr(b'<', rest).unwrap_or(rest.len())
+                    } else {
+                        rest.iter().position(|byte| !is_blank(*byte)).unwrap_or(rest.len())
+                    };
+                    if used > 0 {
+                        self.pos += used as u64;
+                        rest = &rest[used..];
+                        Gap::Blank
+                    } else if byte == b'<' {
+                        self.settle_between(prose, window, sink);
+                        let lexer = Lexer::new(self.grammar, BETWEEN, self.pos);
+                        self.pos += 1;
+                        rest = &rest[1..];
+                        Gap::Tag(lexer)
+                    } else {
+                        self.settle_between(prose, window, sink);
+                        if self.exclude_bare(self.pos, window, sink) {
+                            return;
+                        }
+                        prose = true;
+                        Gap::Blank
+                    }
+                }
+                Gap::Comment(dashes) => {
+                    self.pos += 1;
+                    rest = &rest[1..];
+                    comment(dashes, byte)
+                }
+                Gap::Tag(mut lexer) => {
+                    let step = lexer.step(byte);
+                    if step != Step::Not {
+                        self.pos += 1;
+                        rest = &rest[1..];
+                    }
+                    match step {
+                        Step::More => Gap::Tag(lexer),
+                        Step::Done(Tag::OpenCall) => return self.open_call(&lexer, window, sink),
+                        Step::Done(Tag::CloseWrapper) => {
+                            return self.close_block(lexer.start, window, sink);
+                        }
+                        Step::Done(_) => {
+                            if self.exclude_bare(lexer.start, window, sink) {
+                                return;
+                            }
+                            prose = false;
+                            Gap::Comment(0)
+                        }
+                        Step::Not if lexer.keyword == Some(Tag::OpenCall) => {
+                            let detail = "the call's start tag is malformed";
+                            let kind = ViolationKind::Nameless;
+                            let damage = Damage::new(kind, lexer.start, detail);
+                            return self.damage(damage, window, sink);
+                        }
+                        Step::Not => {
+                            if self.exclude_bare(lexer.start, window, sink) {
+                                return;
+                            }
+                            // Prose: what followed the `<` is read again as such.
+                            self.pos = lexer.start + 1;
+                            self.state = State::Between { prose: true, at: Gap::Blank };
+                            self.settle_between(true, window, sink);
+                            return;
+                        }
+                    }
+                }
+            };
+        }
+        if !matches!(at, Gap::Tag(_)) {
+            self.settle_between(prose, window, sink);
+        }
+        self.state = State::Between { prose, at };
+    }
+
+    /// Everything read so far between calls has its meaning. The wrapper itself waits for its first call.
+    fn settle_between(&mut self, prose: bool, window: &Window<'_>, sink: &mut impl Sink) {
+        if self.block.as_ref().is_some_and(|block| block.start == self.done && !prose) {
+            return;
+        }
+        if prose {
+            self.text_to(self.pos, window, sink);
+        } else {
+            self.structure_to(self.pos, window, sink);
+        }
+    }
+
+    /// Whether the block lacked its opener and so is text up to `at`.
+    fn exclude_bare(&mut self, at: u64, window: &Window<'_>, sink: &mut impl Sink) -> bool {
+        match self.block.take_if(|block| block.bare) {
+            Some(block) => {
+                self.exclude(&block, at, window, sink);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The call's start tag is complete.
+    fn open_call(&mut self, lexer: &Lexer, window: &Window<'_>, sink: &mut impl Sink) {
+        let name =
+            match self.name_of(lexer, window, self.options.limits.name_bytes, "a call's name") {
+                Ok(Some(name)) => name,
+                Ok(None) => {
+                    let detail = "a call has no name";
+                    let damage = Damage::new(ViolationKind::Nameless, lexer.start, detail);
+                    return self.damage(damage, window, sink);
+                }
+                Err(damage) => return self.damage(damage, window, sink),
+            };
+        let limit = self.options.limits.calls;
+        if self.next_call >= limit {
+            let damage =
+                Damage::limit(lexer.start, "a number of calls", limit.into(), u64::from(limit) + 1);
+            return self.damage(damage, window, sink);
+        }
+        let index = self.next_call;
+        self.next_call += 1;
+        let span = Span::new(self.done, self.pos);
+        self.done = self.pos;
+        self.call = Some(OpenCall {
+            index,
+            name: name.clone(),
+            accounted: span.start,
+            start: lexer.start,
+            items: self.block.as_ref().map_or(0, |block| block.items.0.len()),
+            arguments: Arguments::default(),
+        });
+        self.put(Item::CallStart { span, call: index, name }, window, sink);
+        self.state = State::Body(Gap::Blank);
+    }
+
+    /// The `name` attribute of a complete tag.
+    fn name_of(
+        &self,
+        lexer: &Lexer,
+        window: &Window<'_>,
+        limit: usize,
+        what: &str,
+    ) -> Result<Option<String>, Damage> {
+        let Some(span) = lexer.name_attribute else { return Ok(None) };
+        let name = attribute_text(&window.copy(span));
+        if name.len() > limit {
+            return Err(Damage::limit(lexer.start, what, limit as u64, name.len() as u64));
+        }
+        match String::from_utf8(name) {
+            Ok(name) => Ok(Some(name).filter(|name| !name.is_empty())),
+            Err(_) => {
+                let detail = format!("{what} is not UTF-8");
+                Err(Damage::new(ViolationKind::Encoding, lexer.start, detail))
+            }
+        }
+    }
+
+    pub(super) fn read_body(
+        &mut self,
+        at: Gap,
+        piece: &[u8],
+        window: &Window<'_>,
+        sink: &mut impl Sink,
+    ) {
+        let mut at = at;
+        for &byte in piece {
+            at = match at {
+                Gap::Blank if is_blank(byte) => Gap::Blank,
+                Gap::Blank if byte == b'<' => {
+                    self.structure_to(self.pos, window, sink);
+                    Gap::Tag(Lexer::new(self.grammar, BODY, self.pos))
+                }
+                Gap::Blank => {
+                    self.structure_to(self.pos, window, sink);
+                    return self.stray(self.pos, window, sink);
+                }
+                Gap::Comment(dashes) => comment(dashes, byte),
+                Gap::Tag(mut lexer) => {
+                    let step = lexer.step(byte);
+                    if lexer.keyword == Some(Tag::CloseArgument) {
+                        let detail = "a parameter is closed where none is open";
+                        let damage = Damage::new(ViolationKind::WrongCloser, lexer.start, detail);
+                        return self.damage(damage, window, sink);
+                    }
+                    match (step, lexer.keyword) {
+                        (Step::More, _) => Gap::Tag(lexer),
+                        (Step::Done(Tag::Comment), _) => Gap::Comment(0),
+                        (Step::Done(Tag::OpenArgument), _) => {
+                            self.pos += 1;
+                            return self.open_argument(&lexer, window, sink);
+                        }
+                        (Step::Done(_), _) => {
+                            self.pos += 1;
+                            return self.close_call(window, sink);
+                        }
+                        (Step::Not, Some(Tag::OpenArgument)) => {
+                            let detail = "the parameter's start tag is malformed";
+                            let kind = ViolationKind::BadParameter;
+                            let damage = Damage::new(kind, lexer.start, detail);
+                            return self.damage(damage, window, sink);
+                        }
+                        (Step::Not, Some(_)) => {
+                            let detail = "the call's end tag is malformed";
+                            let kind = ViolationKind::WrongCloser;
+                            let damage = Damage::new(kind, lexer.start, detail);
+                            return self.damage(damage, window, sink);
+                        }
+                        (Step::Not, None) => return self.stray(lexer.start, window, sink),
+                    }
+                }
+            };
+            self.pos += 1;
+        }
+        if !matches!(at, Gap::Tag(_)) {
+            self.structure_to(self.pos, window, sink);
+        }
+        self.state = State::Body(at);
+    }
+
+    fn stray(&mut self, at: u64, window: &Window<'_>, sink: &mut impl Sink) {
+        let detail = "text stands between parameters, where only parameters may";
+        self.damage(Damage::new(ViolationKind::StrayText, at, detail), window, sink);
+    }
+
+    fn open_argument(&mut self, lexer: &Lexer, window: &Window<'_>, sink: &mut impl Sink) {
+        let limit = self.options.limits.key_bytes;
+        let key = match self.name_of(lexer, window, limit, "a parameter's name") {
+            Ok(Some(key)) => key,
+            Ok(None) => {
+                let detail = "a parameter has no name";
+                let damage = Damage::new(ViolationKind::BadParameter, lexer.start, detail);
+                return self.damage(damage, window, sink);
+            }
+            Err(damage) => return self.damage(damage, window, sink),
+        };
+        let Some(call) = &self.call else { return };
+        let span = Span::new(self.done, self.pos);
+        self.done = self.pos;
+        let item = Item::ArgStart { span, call: call.index, key: key.clone() };
+        let value = Value::new(key, &call.name, &self.options.tools);
+        self.put(item, window, sink);
+        self.state = State::Value(Box::new(value));
+    }
+
+    /// The call's end tag is complete.
+    fn close_call(&mut self, window: &Window<'_>, sink: &mut impl Sink) {
+        let Some(open) = self.call.take() else { return };
+        let span = Span::new(self.done, self.pos);
+        self.done = self.pos;
+        let call = Call {
+            index: open.index,
+            id: None,
+            name: open.name,
+            arguments: open.arguments.to_json(),
+            span: Span::new(open.start, self.pos),
+        };
+        if let Some(block) = &mut self.block {
+            block.completed += 1;
+        }
+        self.put(Item::CallReady { span, call }, window, sink);
+        self.state = State::Between { prose: false, at: Gap::Blank };
+    }
+
+    /// The wrapper's end tag, from `start`, is complete.
+    fn close_block(&mut self, start: u64, window: &Window<'_>, sink: &mut impl Sink) {
+        let is_empty = self.block.as_ref().is_some_and(|block| block.completed == 0);
+        if is_empty && self.exclude_bare(start, window, sink) {
+            return;
+        }
+        if is_empty {
+            self.text_to(self.pos, window, sink);
+        } else {
+            self.structure_to(self.pos, window, sink);
+        }
+        self.state = State::Text;
+        if let Some(mut block) = self.block.take() {
+            if block.bare {
+                self.saw = self.saw.or(Mention::behind(block.depth));
+                let repair = Item::Repair { at: block.start, kind: RepairKind::MissingOpener };
+                block.items.0.insert(0, repair);
+            }
+            if block.held {
+                self.release_block(block, window, sink);
+            }
+        }
+    }
+
+    /// Something in the block is wrong: its bytes become text, with the violation.
+    pub(super) fn damage(&mut self, damage: Damage, window: &Window<'_>, sink: &mut impl Sink) {
+        let Some(mut block) = self.block.take() else { return };
+        let at = damage.at;
+        self.pos = at;
+        if block.bare {
+            return self.exclude(&block, at, window, sink);
+        }
+        let call = self.call.take();
+        let in_section = match &self.state {
+            State::Value(value) => value.is_in_section(),
+            _ => false,
+        };
+        let is_void = self.holds_blocks();
+        let (kind, name) = (damage.kind, call.as_ref().map(|call| call.name.clone()));
+        let mut violation = Violation { name, ..violation(damage) };
+        if block.held {
+            // No identity went out: the bytes are the parser's to release.
+            if is_void {
+                block.items.0.clear();
+                block.completed = 0;
+                self.next_call = block.first_call;
+                self.done = block.start;
+            } else if let Some(call) = &call {
+                block.items.0.truncate(call.items);
+                self.next_call = call.index;
+                self.done = call.accounted;
+            }
+            violation.raw = Span::new(self.done, at);
+            block.items.push(Item::Text(violation.raw));
+            self.done = at;
+            block.items.push(Item::Violation(Box::new(violation)));
+        } else if let Some(call) = &call {
+            violation.call = Some(call.index);
+            violation.raw = Span::new(call.accounted, at);
+            violation.span = Span::new(self.done, at);
+            self.done = at;
+            self.put(Item::Violation(Box::new(violation)), window, sink);
+        } else {
+            violation.raw = Span::new(self.done, at);
+            self.text_to(at, window, sink);
+            self.put(Item::Violation(Box::new(violation)), window, sink);
+        }
+        let skip = Skip {
+            until_call: !is_void,
+            section: in_section.then(Ending::default),
+            tag: None,
+            resync_at: (kind == ViolationKind::StrayText).then_some(at),
+        };
+        if block.depth > 0 && block.held {
+            self.hold_damage(block, skip);
+            return;
+        }
+        if block.held {
+            let items = std::mem::take(&mut block.items);
+            block.held = false;
+            for item in items.0 {
+                self.put(item, window, sink);
+            }
+        }
+        self.block = Some(block);
+        self.state = State::Skip(skip);
+    }
+
+    pub(super) fn over_call_limit(&mut self, window: &Window<'_>, sink: &mut impl Sink) {
+        let limit = self.options.limits.call_bytes as u64;
+        self.damage(Damage::limit(self.pos, "a call", limit, limit), window, sink);
+    }
+
+    pub(super) fn read_skip(
+        &mut self,
+        mut skip: Skip,
+        piece: &[u8],
+        window: &Window<'_>,
+        sink: &mut impl Sink,
+    ) {
+        let mut rest = piece;
+        while let Some(&byte) = rest.first() {
+            if let Some(ending) = &mut skip.section {
+                if ending.step(byte, None) == SectionStep::Closed {
+                    // The `</` may open the closer that is waited for.
+                    skip.section = None;
+                    self.text_to(self.pos - 1, window, sink);
+                    skip.tag = Some(self.closing_tag(&skip));
+                }
+                self.pos += 1;
+                rest = &rest[1..];
+                continue;
+            }
+            let Some(lexer) = &mut skip.tag else {
+                let used = memchr(b'<', rest).unwrap_or(rest.len());
+                self.pos += used as u64;
+                self.text_to(self.pos, window, sink);
+                rest = &rest[used..];
+                if !rest.is_empty() {
+                    let set = skip.set(self.pos);
+                    skip.tag = Some(Lexer::new(self.grammar, set, self.pos));
+                    self.pos += 1;
+                    rest = &rest[1..];
+                }
+                continue;
+            };
+            let step = lexer.step(byte);
+            let start = lexer.start;
+            if lexer.keyword == Some(Tag::OpenCall) {
+                // Only the closer of the call before it was missing.
+                self.text_to(start, window, sink);
+                self.pos = start;
+                self.state = State::Between { prose: false, at: Gap::Blank };
+                return;
+            }
+            if step == Step::Not {
+                skip.tag = None;
+                self.text_to(start + 1, window, sink);
+                self.pos = start + 1;
+                self.state = State::Skip(skip);
+                return;
+            }
+            self.pos += 1;
+            rest = &rest[1..];
+            match step {
+                Step::Done(Tag::Section) => {
+                    skip.tag = None;
+                    skip.section = Some(Ending::default());
+                }
+                Step::Done(Tag::CloseCall) => {
+                    self.text_to(self.pos, window, sink);
+                    self.state = State::Between { prose: false, at: Gap::Blank };
+                    return;
+                }
+                Step::Done(_) => {
+                    self.text_to(start, window, sink);
+                    return self.close_block(start, window, sink);
+                }
+                Step::More | Step::Not => {}
+            }
+        }
+        if skip.tag.is_none() {
+            self.text_to(self.pos, window, sink);
+        }
+        self.state = State::Skip(skip);
+    }
+
+    /// A lexer that has read `</`, whose `/` is the byte at `pos`.
+    fn closing_tag(&self, skip: &Skip) -> Lexer {
+        let start = self.pos - 1;
+        let mut lexer = Lexer::new(self.grammar, skip.set(start), start);
+        let _ = lexer.step(b'/');
+        lexer
+    }
+
+    /// The stream ends here. What the end excludes may be read again, so this can take several turns.
+    pub(super) fn end(&mut self, end: End, window: &Window<'_>, sink: &mut impl Sink) {
+        loop {
+            self.end_state(end, window, sink);
+            if self.pos == window.end() {
+                if let Some(signal) = self.code.finish() {
+                    self.signal(signal, window, sink);
+                }
+                if end == End::Stop {
+                    self.was_no_code(window, sink);
+                } else {
+                    let cut = violation(cut_at(end, self.pos));
+                    self.cut_undecided(&cut, window, sink);
+                }
+            }
+            if self.pos == window.end() {
+                break;
+            }
+            self.read(window, sink);
+        }
+        self.text_to(self.pos, window, sink);
+        self.block = None;
+        self.state = State::Text;
+    }
+
+    /// What was open at the end becomes what the end makes of it.
+    fn end_state(&mut self, end: End, window: &Window<'_>, sink: &mut impl Sink) {
+        let at = self.pos;
+        match &self.state {
+            State::Text => {}
+            State::Skip(_) => {
+                self.text_to(at, window, sink);
+                self.block = None;
+                self.state = State::Text;
+            }
+            State::TextTag(lexer) => {
+                let start = lexer.start;
+                self.pass_text(start, at, window, sink);
+            }
+            State::Engage { start, tag_end, .. } => {
+                let (start, tag_end) = (*start, *tag_end);
+                self.not_engaged(start, tag_end, window, sink);
+            }
+            State::Between { prose, at: gap } => {
+                let opens = matches!(gap, Gap::Tag(lexer) if lexer.keyword == Some(Tag::OpenCall));
+                let prose = *prose || matches!(gap, Gap::Tag(_));
+                if self.exclude_bare(at, window, sink) {
+                    return;
+                }
+                if self.holds_blocks() || opens {
+                    return self.damage(cut_at(end, at), window, sink);
+                }
+                self.settle_between(prose, window, sink);
+                self.state = State::Text;
+                if let Some(block) = self.block.take_if(|block| block.held) {
+                    self.release_block(block, window, sink);
+                }
+            }
+            State::Body(_) | State::Value(_) => self.damage(cut_at(end, at), window, sink),
+        }
+    }
+}
+
+/// The stream's end inside a block.
+fn cut_at(end: End, at: u64) -> Damage {
+    let (kind, detail) = match end {
+        End::Stop => (ViolationKind::Unclosed, "the turn ended inside a block"),
+        End::Length => (ViolationKind::Truncated, "the output limit cut a block"),
+        End::Broken => (ViolationKind::Truncated, "the stream broke inside a block"),
+    };
+    Damage { cut: Some(end), ..Damage::new(kind, at, detail) }
+}
+
+/// A violation without a call, as damage tells it.
+fn violation(damage: Damage) -> Violation {
+    Violation {
+        kind: damage.kind,
+        offset: damage.at,
+        span: Span::at(damage.at),
+        raw: Span::at(damage.at),
+        call: None,
+        name: None,
+        cut: damage.cut,
+        declared: damage.declared,
+        actual: damage.actual,
+        detail: damage.detail,
+    }
+}
+
+impl Skip {
+    fn set(&self, at: u64) -> Set {
+        match (self.until_call, self.resync_at) {
+            (true, Some(resync_at)) if resync_at == at => SKIP_CALL_OR_RESYNC,
+            (true, _) => SKIP_CALL,
+            (false, _) => SKIP_WRAPPER,
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! CDATA sections: where one ends, and where a section nested in its data begins and ends.
+//!
+//! A `]]>` is data unless what follows shows that the section ends, so that a file which contains a
+//! whole tool block survives. The lookahead is at most `]]>`, 256 blanks, and a closer.
+
+use super::tag::{Grammar, Lexer, Set, Step as TagStep, Tag, is_blank};
+
+/// Blanks that may stand between `]]>` and the closer, and at the ends of a value.
+pub(super) const BLANKS_MAX: usize = 256;
+
+const JOIN: &[u8] = b"<![CDATA[";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    /// This many `]` read, at most two.
+    Brackets,
+    /// Behind `]]>`, among blanks.
+    Blanks,
+    /// In `</` + name.
+    Closer,
+    /// In a joining `<![CDATA[`.
+    Join,
+}
+
+/// The answer to one byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Nothing decided; `Ending::read` tells how many bytes may still belong to an end.
+    Open,
+    /// The section ended at its `]]>`; the closer's name and boundary have been read with this byte.
+    Closed,
+    /// The section ended and the next one begins behind this byte.
+    Joined,
+}
+
+/// Looks for the end of a section, byte by byte.
+#[derive(Clone, Debug)]
+pub(super) struct Ending {
+    at: At,
+    /// Bytes of the possible end read so far.
+    read: usize,
+    blanks: usize,
+    /// Bytes of `</name` or `<![CDATA[` read so far.
+    matched: usize,
+}
+
+impl Default for Ending {
+    fn default() -> Self {
+        Self { at: At::Brackets, read: 0, blanks: 0, matched: 0 }
+    }
+}
+
+impl Ending {
+    /// Bytes at the end of the input that may belong to the section's end.
+    pub(super) fn read(&self) -> usize {
+        self.read
+    }
+
+    /// Takes one byte; `name` is the innermost open element's, in any case, or `None` if any closer will do.
+    pub(super) fn step(&mut self, byte: u8, name: Option<&[u8]>) -> Step {
+        match self.at {
+            At::Brackets => match (byte, self.read) {
+                (b']', 0 | 1) => self.read += 1,
+                (b']', _) => {}
+                (b'>', 2) => {
+                    self.at = At::Blanks;
+                    self.read = 3;
+                    self.blanks = 0;
+                }
+                _ => self.read = 0,
+            },
+            At::Blanks => match byte {
+                b'<' => {
+                    self.at = if self.blanks == 0 { At::Join } else { At::Closer };
+                    self.matched = 1;
+                    self.read += 1;
+                }
+                _ if is_blank(byte) && self.blanks < BLANKS_MAX => {
+                    self.blanks += 1;
+                    self.read += 1;
+                }
+                _ => self.restart(byte),
+            },
+            At::Join => {
+                if self.matched == 1 && byte == b'/' {
+                    self.at = At::Closer;
+                    return self.closer(byte, name);
+                }
+                if !byte.eq_ignore_ascii_case(&JOIN[self.matched]) {
+                    self.restart(byte);
+                } else if self.matched + 1 == JOIN.len() {
+                    *self = Self::default();
+                    return Step::Joined;
+                } else {
+                    self.matched += 1;
+                    self.read += 1;
+                }
+            }
+            At::Closer => return self.closer(byte, name),
+        }
+        Step::Open
+    }
+
+    fn closer(&mut self, byte: u8, name: Option<&[u8]>) -> Step {
+        let fits = match (self.matched, name) {
+            (1, None) if byte == b'/' => return self.close(),
+            (1, _) => byte == b'/',
+            (matched, Some(name)) => match name.get(matched - 2) {
+                Some(expected) => byte.eq_ignore_ascii_case(expected),
+                None if is_blank(byte) || byte == b'>' || byte == b'/' => return self.close(),
+                None => false,
+            },
+            (_, None) => false,
+        };
+        if fits {
+            self.matched += 1;
+            self.read += 1;
+        } else {
+            self.restart(byte);
+        }
+        Step::Open
+    }
+
+    fn close(&mut self) -> Step {
+        *self = Self::default();
+        Step::Closed
+    }
+
+    /// What was read is data; the byte may begin another end.
+    fn restart(&mut self, byte: u8) {
+        *self = Self { read: usize::from(byte == b']'), ..Self::default() };
+    }
+}
+
+/// Counts the sections nested in a section's data: `<parameter …><![CDATA[` … `]]></parameter`.
+#[derive(Clone, Debug)]
+pub(super) struct Nesting {
+    grammar: Grammar,
+    pub(super) depth: usize,
+    opener: Option<Lexer>,
+    /// Bytes of `<![CDATA[` read directly behind an argument's start tag.
+    section: Option<usize>,
+    ending: Ending,
+}
+
+const ARGUMENT: Set = Set { keywords: &[Tag::OpenArgument], others: false };
+
+impl Nesting {
+    pub(super) fn new(grammar: Grammar) -> Self {
+        Self { grammar, depth: 0, opener: None, section: None, ending: Ending::default() }
+    }
+
+    /// Whether a byte other than `<` and `]` means nothing here.
+    pub(super) fn is_idle(&self) -> bool {
+        self.opener.is_none() && self.section.is_none() && self.ending.read() == 0
+    }
+
+    /// Takes one byte of data at offset `at`.
+    pub(super) fn step(&mut self, byte: u8, at: u64) {
+        if self.depth > 0
+            && self.ending.step(byte, Some(self.grammar.argument.as_bytes())) == Step::Closed
+        {
+            self.depth -= 1;
+        }
+        if let Some(read) = self.section {
+            if byte.eq_ignore_ascii_case(&JOIN[read]) {
+                if read + 1 < JOIN.len() {
+                    self.section = Some(read + 1);
+                } else {
+                    self.section = None;
+                    self.depth += 1;
+                    self.ending = Ending::default();
+                }
+                return;
+            }
+            self.section = None;
+        }
+        match self.opener.as_mut().map(|opener| opener.step(byte)) {
+            Some(TagStep::More) => return,
+            Some(TagStep::Done(_)) => {
+                self.opener = None;
+                self.section = Some(0);
+                return;
+            }
+            Some(TagStep::Not) | None => self.opener = None,
+        }
+        if byte == b'<' {
+            self.opener = Some(Lexer::new(self.grammar, ARGUMENT, at));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::xml::tag::CANONICAL;
+
+    /// Where the section ends: the offset of the byte that decided it.
+    fn check(data: &str, expected: Option<(Step, usize)>) {
+        let mut ending = Ending::default();
+        let mut got = None;
+        for (index, byte) in data.bytes().enumerate() {
+            let step = ending.step(byte, Some(b"parameter"));
+            if step != Step::Open {
+                got = Some((step, index));
+                break;
+            }
+        }
+        assert_eq!(got, expected, "{data:?}");
+    }
+
+    #[test]
+    fn an_end_needs_its_closer() {
+        check("a]]></parameter>", Some((Step::Closed, 15)));
+        check("a]]> \n</PARAMETER >", Some((Step::Closed, 17)));
+        check("a]]]]><![CDATA[>", Some((Step::Joined, 14)));
+        check("a[b[0]]>1", None);
+        check("a]]></parameters>", None);
+        check("a]]></item>", None);
+        check("a]]> ]]> <!", None);
+        check("a]]>]]></parameter>", Some((Step::Closed, 18)));
+        check("a]]> <![CDATA[", None);
+        let blanks = " ".repeat(BLANKS_MAX);
+        check(&format!("]]>{blanks}</parameter>"), Some((Step::Closed, BLANKS_MAX + 14)));
+        check(&format!("]]> {blanks}</parameter>"), None);
+    }
+
+    #[test]
+    fn nested_sections_are_counted() {
+        let depth = |data: &str| {
+            let mut nesting = Nesting::new(CANONICAL);
+            for (at, byte) in data.bytes().enumerate() {
+                nesting.step(byte, at as u64);
+            }
+            nesting.depth
+        };
+        assert_eq!(depth("<parameter name=\"q\"><![CDATA[x"), 1);
+        assert_eq!(depth("<parameter name=\"q\"><![CDATA[x]]></parameter>"), 0);
+        assert_eq!(depth("<parameter name=\"q\"><![CDATA[x]]> \n</parameter>"), 0);
+        assert_eq!(depth("<parameter name=\"q\"> <![CDATA[x"), 0);
+        assert_eq!(depth("<<parameter><![CDATA[<parameter ><![CDATA["), 2);
+        assert_eq!(depth("<parameter name=\"q\"><!]]><![CDATA[[CDATA["), 0);
+    }
+}

@@ -1,0 +1,26 @@
+//! The parsers from outside: corpus, laws, generated streams, and the naive readings beside them.
+
+mod cases;
+mod differential;
+mod fuzz;
+mod generated;
+mod laws;
+mod oracle;
+
+use callgate_dialect::{Commit, Language, Options, Tools};
+use callgate_lab::Setup;
+
+/// Both commit policies for languages with blocks; the one there is for the others.
+fn setups(language: Language, tools: &Tools) -> Vec<Setup> {
+    let commits: &[Commit] = match language {
+        Language::Xml => &[Commit::Block, Commit::Call],
+        Language::Ctl | Language::CtlHeredoc => &[Commit::Block],
+    };
+    commits
+        .iter()
+        .map(|&commit| Setup {
+            language,
+            options: Options { tools: tools.clone(), commit, ..Options::default() },
+        })
+        .collect()
+}
