@@ -1,0 +1,256 @@
+//! Stage 5: verdicts as the codes that clients know, and the model's name as the client wrote it.
+//!
+//! This is the only way from a [`Problem`] to a [`Fault`].
+
+use callgate_dialect::Violation;
+use callgate_wire::{
+    Code, Fault, ReplyEvent,
+    chat::Framing,
+    id,
+    raw::{self, Edit},
+};
+use serde_json::json;
+
+use crate::{
+    Problem, TurnRecord, Verdict,
+    choice::quoted,
+    content::{Content, Opening},
+    finalize::{Event as In, Finalized},
+    verdict::{Contract, beginning},
+};
+
+/// At most this much of a call's arguments stands in an error.
+const RAW_MAX: usize = 2048;
+/// At most this much of a name that the model wrote stands in an error.
+const NAME_MAX: usize = 200;
+
+/// What remap makes: only it can.
+#[derive(Clone, Debug)]
+pub(crate) struct Remapped(ReplyEvent);
+
+impl Remapped {
+    /// The event, for the next stage.
+    pub(crate) fn into_event(self) -> ReplyEvent {
+        self.0
+    }
+}
+
+/// The stage.
+#[derive(Clone, Debug)]
+pub(crate) struct Remap {
+    /// The model the client asked for.
+    model: String,
+    /// Whether the provider was asked for another one. If not, its own spelling stands.
+    is_renamed: bool,
+    contract: Contract,
+    /// For providers that do not say when the reply began.
+    now: u64,
+    object: &'static str,
+    /// The envelope of the reply, once it has begun.
+    envelope: Option<Envelope>,
+}
+
+/// What every frame of one reply has in common, as JSON.
+#[derive(Clone, Debug)]
+struct Envelope {
+    members: [(&'static str, String); 4],
+}
+
+impl Envelope {
+    /// A passed frame, with the members that are not those of the reply set right.
+    fn restored(&self, json: String) -> String {
+        let Ok(object) = raw::Object::parse(&json) else { return json };
+        let edits: Vec<_> = self
+            .members
+            .iter()
+            .filter(|(name, value)| object.get(name) != Some(value))
+            .map(|(name, json)| Edit::Set { name, json })
+            .collect();
+        if edits.is_empty() {
+            return json;
+        }
+        raw::edit(&json, &edits).unwrap_or(json)
+    }
+}
+
+impl Remap {
+    /// `now` is in Unix seconds.
+    pub(crate) fn new(
+        model: &str,
+        is_renamed: bool,
+        contract: Contract,
+        framing: Framing,
+        now: u64,
+    ) -> Self {
+        let object = match framing {
+            Framing::Stream => "chat.completion.chunk",
+            Framing::Whole => "chat.completion",
+        };
+        Self { model: model.to_owned(), is_renamed, contract, now, object, envelope: None }
+    }
+
+    /// Takes one event of the turn in its final shape.
+    pub(crate) fn push(
+        &mut self,
+        event: Finalized,
+        record: &mut TurnRecord,
+        out: &mut Vec<Remapped>,
+    ) {
+        let event = match event.into_event() {
+            In::Start(opening) => return self.start(opening, out),
+            In::Content(Content::Text(text)) => ReplyEvent::Text(text),
+            In::Content(Content::Reasoning(text)) => ReplyEvent::Reasoning(text),
+            In::Content(Content::Refusal(text)) => ReplyEvent::Refusal(text),
+            In::Content(Content::Extra { name, value }) => ReplyEvent::Extra { name, value },
+            In::Content(Content::Passed { json, .. }) => {
+                let json = match &self.envelope {
+                    Some(envelope) => envelope.restored(json),
+                    None => json,
+                };
+                ReplyEvent::Passed { json }
+            }
+            In::Call { id, name, arguments } => ReplyEvent::Call { id, name, arguments },
+            In::Finish { finish, usage } => ReplyEvent::Finish { finish, usage },
+            In::Failed(problem) => {
+                let fault = self.fault(problem);
+                record.failure = Some(fault.code);
+                ReplyEvent::Fault(fault)
+            }
+        };
+        if self.envelope.is_none() && !matches!(event, ReplyEvent::Fault(_)) {
+            let opening = Opening { id: None, model: None, created: None, extra: Vec::new() };
+            self.start(opening, out);
+        }
+        out.push(Remapped(event));
+    }
+
+    fn start(&mut self, opening: Opening, out: &mut Vec<Remapped>) {
+        if self.envelope.is_some() {
+            return;
+        }
+        let Opening { id, model, created, extra } = opening;
+        let id = id.filter(|id| !id.is_empty()).unwrap_or_else(id::chat_reply);
+        let model = model
+            .filter(|model| !self.is_renamed && !model.is_empty())
+            .unwrap_or_else(|| self.model.clone());
+        let created = created.unwrap_or(self.now);
+        self.envelope = Some(Envelope {
+            members: [
+                ("id", json!(id).to_string()),
+                ("object", json!(self.object).to_string()),
+                ("created", created.to_string()),
+                ("model", json!(model).to_string()),
+            ],
+        });
+        out.push(Remapped(ReplyEvent::Start { id, model, created, extra }));
+    }
+
+    fn fault(&self, problem: Problem) -> Fault {
+        match problem {
+            Problem::Violation(violation) => violated(&violation),
+            Problem::Call { id, name, arguments, verdict } => {
+                self.bad_call(&id, &name, &arguments, &verdict)
+            }
+            Problem::Choice { param, reason } => {
+                let message = format!(
+                    "The tool choice was not met: {reason}. No call was passed on. Send the \
+                     request again, or relax `{param}`."
+                );
+                Fault::new(Code::ToolChoiceViolated, message).param(param)
+            }
+            Problem::CutInCall { name, cause } => {
+                let name = name.map(|name| beginning(&name, NAME_MAX));
+                let tool = name.as_ref().map_or_else(String::new, |name| format!(" of `{name}`"));
+                let message = format!(
+                    "The provider's reply broke inside a call{tool}, which did not run. Send the \
+                     request again. The cause: {}",
+                    cause.message
+                );
+                let fault =
+                    Fault::new(Code::ToolCallTruncated, message).detail("cause", cause.code.name());
+                match name {
+                    Some(name) => fault.detail("tool", name),
+                    None => fault,
+                }
+            }
+            Problem::Upstream(fault) => fault,
+            Problem::Empty => Fault::new(
+                Code::EmptyAssistantResponse,
+                "The model ended its turn without text, call or refusal. Send the request again.",
+            ),
+            Problem::NoCall => Fault::new(
+                Code::UpstreamProtocol,
+                "The provider ended the turn with the finish reason `tool_calls` and sent no call. \
+                 Send the request again.",
+            ),
+        }
+    }
+
+    fn bad_call(&self, id: &str, name: &str, arguments: &str, verdict: &Verdict) -> Fault {
+        let name = beginning(name, NAME_MAX);
+        let fault = match verdict {
+            Verdict::Undeclared => {
+                let declared = self.contract.names();
+                let known = match declared {
+                    [] => "no tool is declared".to_owned(),
+                    _ => format!("declared are {}", quoted(declared)),
+                };
+                let what = match name.as_str() {
+                    "" => "made a call without a name".to_owned(),
+                    name => format!("called `{name}`, which is not declared"),
+                };
+                let message = format!(
+                    "The model {what}; {known}. The call did not run. Send the request again, or \
+                     declare the tool."
+                );
+                Fault::new(Code::ClientToolNameMismatch, message)
+                    .detail("declared", json!(declared))
+            }
+            Verdict::Invalid { path, reason } => {
+                let place = match path.as_str() {
+                    "" => String::new(),
+                    path => format!(" at {path}"),
+                };
+                let message = format!(
+                    "The arguments of the model's call of `{name}` are invalid{place}: {reason}. \
+                     The call did not run. Send the request again, or relax the tool's schema."
+                );
+                Fault::new(Code::ClientToolArgsInvalid, message).detail("path", path.as_str())
+            }
+            Verdict::Truncated | Verdict::Valid => Fault::new(
+                Code::ToolCallTruncated,
+                format!(
+                    "The provider's reply ended inside a call of `{name}`, which did not run. Send \
+                     the request again."
+                ),
+            ),
+        };
+        let arguments = beginning(arguments, RAW_MAX);
+        let fault = fault.detail("tool", name).detail("arguments", arguments);
+        if id.is_empty() { fault } else { fault.detail("call_id", id) }
+    }
+}
+
+/// A broken call in text.
+fn violated(violation: &Violation) -> Fault {
+    let message = format!(
+        "The model's call broke its format at byte {} of its text ({}): {}. It did not run, and its \
+         bytes were sent as text. Send the request again.",
+        violation.offset,
+        violation.kind.name(),
+        violation.detail
+    );
+    let mut fault = Fault::new(Code::ToolCallMalformed, message)
+        .detail("kind", violation.kind.name())
+        .detail("offset", violation.offset);
+    if let Some(name) = &violation.name {
+        fault = fault.detail("tool", name.as_str());
+    }
+    if let Some(declared) = violation.declared {
+        fault = fault.detail("declared", declared);
+    }
+    if let Some(actual) = violation.actual {
+        fault = fault.detail("actual", actual);
+    }
+    fault
+}

@@ -1,0 +1,102 @@
+//! Structured calls and plain text: every body against its expectation and against the laws.
+
+use callgate_pipeline::Policy;
+use serde_json::json;
+
+use crate::{
+    bodies::{self, Body},
+    drive::{Framing, Setup},
+    laws::{self, Places},
+};
+
+#[test]
+fn bodies_read_as_expected() {
+    let setup = Setup::new(bodies::tools(), Policy::default());
+    for body in bodies::native() {
+        let reading = setup.read(Framing::Stream, &body.bytes, laws::end_of(&body));
+        assert_eq!(reading.to_string(), body.expected, "{}", body.name);
+    }
+}
+
+#[test]
+fn the_laws_hold_at_every_byte() {
+    let setup = Setup::new(bodies::tools(), Policy::default());
+    for body in bodies::native() {
+        laws::check(&setup, &body, Places::EveryByte);
+    }
+}
+
+#[test]
+fn a_renamed_model_changes_nothing_else() {
+    let mut setup = Setup::new(bodies::tools(), Policy::default());
+    setup.request["model"] = json!("mine");
+    for body in bodies::native() {
+        for framing in Framing::ALL {
+            let reading = setup.read(framing, &body.bytes, laws::end_of(&body));
+            let shown =
+                if framing == Framing::Whole { reading.as_whole() } else { reading.to_string() };
+            let expected = match body.expected.split_once('!') {
+                Some((_, code)) if framing == Framing::Whole => format!("!{code}"),
+                _ => body.expected.clone(),
+            };
+            assert_eq!(shown, expected, "{}", body.name);
+            if reading.error.is_none() {
+                assert_eq!(reading.model, "mine", "{}", body.name);
+            }
+        }
+    }
+}
+
+/// Dialects change nothing for what is not written in them.
+#[test]
+fn a_dialect_reads_native_bodies_alike() {
+    for language in callgate_dialect::Language::ALL {
+        let policy = Policy { dialect: Some(language), ..Policy::default() };
+        let setup = Setup::new(bodies::tools(), policy);
+        for body in bodies::native() {
+            let reading = setup.read(Framing::Stream, &body.bytes, laws::end_of(&body));
+            assert_eq!(reading.to_string(), body.expected, "{} in {language}", body.name);
+        }
+    }
+}
+
+#[test]
+fn a_stream_and_a_whole_reply_with_one_content_read_alike() {
+    let setup = Setup::new(bodies::tools(), Policy::default());
+    let find = |name: &str| bodies::native().into_iter().find(|body| body.name == name).unwrap();
+    let pairs = [
+        ("last delta with finish", "whole"),
+        ("empty members only", "whole, empty"),
+        ("half a call, and tool_calls", "whole, half a call"),
+    ];
+    for (stream, whole) in pairs {
+        let read =
+            |body: &Body, framing| setup.read(framing, &body.bytes, laws::end_of(body)).as_whole();
+        for framing in Framing::ALL {
+            assert_eq!(read(&find(stream), framing), read(&find(whole), framing), "{stream}");
+        }
+    }
+}
+
+/// What a turn keeps does not grow with the text that passes through it.
+#[test]
+fn nothing_is_kept_of_plain_text() {
+    for dialect in
+        [None, Some(callgate_dialect::Language::Xml), Some(callgate_dialect::Language::CtlHeredoc)]
+    {
+        let policy = Policy { dialect, ..Policy::default() };
+        let setup = Setup::new(bodies::tools(), policy);
+        let mut turn = setup.turn(Framing::Stream);
+        let size_after = |turn: &mut callgate_pipeline::Turn, frames: usize| {
+            let mut out = Vec::new();
+            for _ in 0..frames {
+                turn.push(bodies::text("Some prose, a < b.\n").as_bytes(), &mut out);
+                turn.push(bodies::reasoning("Some thought.\n").as_bytes(), &mut out);
+                out.clear();
+            }
+            format!("{turn:?}").len()
+        };
+        let (early, late) = (size_after(&mut turn, 50), size_after(&mut turn, 5000));
+        assert!(late <= early + 200, "{early} then {late} bytes are kept ({dialect:?})");
+    }
+}
