@@ -1,0 +1,53 @@
+//! Answers that are not a turn: errors with their headers, model lists, health.
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, Response, StatusCode, header},
+};
+use callgate_wire::Fault;
+use serde_json::{Value, json};
+
+use crate::Routes;
+
+/// A JSON body.
+pub(crate) fn json_body(status: StatusCode, value: &Value) -> Response<Body> {
+    let mut response = Response::new(Body::from(value.to_string()));
+    *response.status_mut() = status;
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, json);
+    response
+}
+
+/// A fault as the whole answer.
+pub(crate) fn fault(fault: &Fault) -> Response<Body> {
+    let status = StatusCode::from_u16(fault.status()).unwrap_or(StatusCode::BAD_GATEWAY);
+    fault_with(status, fault)
+}
+
+/// A fault under a status of its own.
+pub(crate) fn fault_with(status: StatusCode, fault: &Fault) -> Response<Body> {
+    let mut response = json_body(status, &fault.openai_body());
+    let headers = response.headers_mut();
+    let code = HeaderValue::from_static(fault.code.name());
+    headers.insert("x-callgate-error", code);
+    if !fault.should_retry() {
+        headers.insert("x-should-retry", HeaderValue::from_static("false"));
+    }
+    if let Some(after) = fault.retry_after.as_deref()
+        && let Ok(after) = HeaderValue::from_str(after)
+    {
+        headers.insert(header::RETRY_AFTER, after);
+    }
+    response
+}
+
+/// The list of models.
+pub(crate) fn models(routes: &Routes, now: u64) -> Response<Body> {
+    let data: Vec<_> = routes.names().map(|name| model(name, now)).collect();
+    json_body(StatusCode::OK, &json!({ "object": "list", "data": data }))
+}
+
+/// One model's object.
+pub(crate) fn model(name: &str, now: u64) -> Value {
+    json!({ "id": name, "object": "model", "created": now, "owned_by": "callgate" })
+}

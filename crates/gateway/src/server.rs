@@ -1,0 +1,275 @@
+//! The HTTP server: paths, limits, and the accept loop with its graceful end.
+//!
+//! Headers go out with the first client event. Until then a failure is a proper status; a silent
+//! start is committed with a keep-alive.
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    io,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{Path, State},
+    http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header},
+    response::IntoResponse,
+    routing::{get, post},
+};
+use bytes::Bytes;
+use callgate_pipeline::Admitted;
+use callgate_wire::{Code, Fault};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::GracefulShutdown,
+    service::TowerToHyperService,
+};
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use crate::{
+    Config, ConfigError, Routes, answer,
+    drive::{Drive, Step},
+};
+
+const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
+/// A client that does not finish its headers in this time is gone.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A configured gateway.
+#[derive(Clone, Debug)]
+pub struct Gateway {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    routes: Routes,
+    max_body_bytes: usize,
+    keep_alive: Duration,
+    drain: Duration,
+    started: u64,
+}
+
+impl Gateway {
+    /// A gateway with the routes of a configuration.
+    ///
+    /// # Errors
+    /// The configuration's parts do not fit together.
+    pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        if !config.listen.ip().is_loopback() {
+            return Err(ConfigError::Invalid(format!(
+                "listen = \"{}\" is no loopback address; without access keys the gateway serves \
+                 this machine only, so use 127.0.0.1",
+                config.listen
+            )));
+        }
+        Ok(Self {
+            shared: Arc::new(Shared {
+                routes: Routes::new(config)?,
+                max_body_bytes: config.max_body_bytes,
+                keep_alive: Duration::from_millis(config.keep_alive_ms),
+                drain: Duration::from_millis(config.drain_ms),
+                started: now(),
+            }),
+        })
+    }
+
+    /// The routes.
+    #[must_use]
+    pub fn routes(&self) -> &Routes {
+        &self.shared.routes
+    }
+
+    /// Serves connections until `shutdown` is ready, then lets running turns end.
+    ///
+    /// # Errors
+    /// The listener's.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()>,
+    ) -> io::Result<()> {
+        let drain = self.shared.drain;
+        let service = TowerToHyperService::new(router(self.shared));
+        let mut http = hyper::server::conn::http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+        let graceful = GracefulShutdown::new();
+        let mut shutdown = std::pin::pin!(shutdown);
+        loop {
+            let socket = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = &mut shutdown => break,
+            };
+            let socket = match socket {
+                Ok((socket, _)) => socket,
+                // A connection that failed while it waited, or no file handle left: others go on.
+                Err(error) => {
+                    tracing::warn!(%error, "accept");
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    continue;
+                }
+            };
+            let _ = socket.set_nodelay(true);
+            let connection = http.serve_connection(TokioIo::new(socket), service.clone());
+            let connection = graceful.watch(connection);
+            tokio::spawn(async move {
+                if let Err(error) = connection.await {
+                    tracing::debug!(%error, "connection");
+                }
+            });
+        }
+        drop(listener);
+        tokio::select! {
+            () = graceful.shutdown() => {}
+            () = tokio::time::sleep(drain) => {
+                tracing::warn!(drain_ms = drain.as_millis(), "turns were still running");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn router(shared: Arc<Shared>) -> Router {
+    let api = Router::new()
+        .route("/chat/completions", post(chat))
+        .route("/models", get(models))
+        .route("/models/{*name}", get(model));
+    Router::new()
+        .merge(api.clone())
+        .nest("/v1", api)
+        .route("/healthz", get(health))
+        .route("/readyz", get(health))
+        .route("/", get(health))
+        .fallback(not_found)
+        .method_not_allowed_fallback(wrong_method)
+        .with_state(shared)
+}
+
+async fn health() -> Response<Body> {
+    answer::json_body(StatusCode::OK, &json!({ "status": "ok" }))
+}
+
+async fn models(State(shared): State<Arc<Shared>>) -> Response<Body> {
+    answer::models(&shared.routes, shared.started)
+}
+
+async fn model(State(shared): State<Arc<Shared>>, Path(name): Path<String>) -> Response<Body> {
+    match shared.routes.find(&name) {
+        Ok(_) => answer::json_body(StatusCode::OK, &answer::model(&name, shared.started)),
+        Err(fault) => answer::fault(&fault),
+    }
+}
+
+async fn not_found(uri: Uri) -> Response<Body> {
+    let message =
+        format!("no such path: {}; the API is at /v1/chat/completions and /v1/models", uri.path());
+    answer::fault(&Fault::new(Code::NotFound, message))
+}
+
+async fn wrong_method(method: Method, uri: Uri) -> Response<Body> {
+    let message = format!("{} does not answer {method}", uri.path());
+    let fault = Fault::new(Code::RequestInvalid, message);
+    answer::fault_with(StatusCode::METHOD_NOT_ALLOWED, &fault)
+}
+
+async fn chat(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Response<Body> {
+    let body = match read_body(request.into_body(), shared.max_body_bytes).await {
+        Ok(body) => body,
+        Err(response) => return response,
+    };
+    match begin(&shared, &body) {
+        Ok((drive, true)) => stream(drive, shared.keep_alive).await,
+        Ok((drive, false)) => whole(drive, shared.keep_alive).await,
+        Err(fault) => answer::fault(&fault),
+    }
+}
+
+async fn read_body(body: Body, limit: usize) -> Result<Bytes, Response<Body>> {
+    match Limited::new(body, limit).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            let message = format!(
+                "the body is over the limit of {limit} bytes; shorten the history or raise \
+                 `max_body_bytes`"
+            );
+            let fault = Fault::new(Code::RequestInvalid, message);
+            Err(answer::fault_with(StatusCode::PAYLOAD_TOO_LARGE, &fault))
+        }
+        Err(error) => {
+            let message = format!("the body did not arrive whole: {error}");
+            Err(answer::fault(&Fault::new(Code::RequestInvalid, message)))
+        }
+    }
+}
+
+/// Admits a request and sends it on. Also says whether the client wants a stream.
+fn begin(shared: &Shared, body: &[u8]) -> Result<(Drive, bool), Fault> {
+    let admitted = Admitted::chat(body)?;
+    let target = shared.routes.find(admitted.model())?;
+    let model = target.model.as_deref().unwrap_or(admitted.model());
+    let request = admitted.for_target(model, &target.policy)?;
+    Ok((Drive::new(&admitted, &target, request, now()), admitted.stream()))
+}
+
+async fn stream(mut drive: Drive, keep_alive: Duration) -> Response<Body> {
+    let first = match drive.next(keep_alive).await {
+        Step::Bytes(bytes) => bytes,
+        Step::Silence => {
+            drive.commit();
+            KEEP_ALIVE
+        }
+        Step::Over => {
+            return match drive.failure() {
+                Some(fault) => answer::fault(&fault),
+                None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+            };
+        }
+    };
+    let rest = futures_util::stream::unfold(drive, move |mut drive| async move {
+        match drive.next(keep_alive).await {
+            Step::Bytes(bytes) => Some((bytes, drive)),
+            Step::Silence => Some((KEEP_ALIVE, drive)),
+            Step::Over => None,
+        }
+    });
+    let first = futures_util::stream::once(std::future::ready(first));
+    let events = futures_util::StreamExt::chain(first, rest);
+    let events = futures_util::StreamExt::map(events, Ok::<_, Infallible>);
+    let mut response = Response::new(Body::from_stream(events));
+    for (name, value) in [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::HeaderName::from_static("x-accel-buffering"), "no"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+async fn whole(mut drive: Drive, wait: Duration) -> Response<Body> {
+    let mut body = Vec::new();
+    loop {
+        match drive.next(wait).await {
+            Step::Bytes(bytes) => body.extend_from_slice(&bytes),
+            Step::Silence => {}
+            Step::Over => break,
+        }
+    }
+    if let Some(fault) = drive.failure() {
+        return answer::fault(&fault);
+    }
+    let mut response = Response::new(Body::from(body));
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, json);
+    response
+}
+
+/// Unix seconds.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
+}
