@@ -78,6 +78,10 @@ impl Value {
         }
     }
 
+    fn has_open(&self, name: &[u8]) -> bool {
+        self.open.iter().any(|open| open.eq_ignore_ascii_case(name))
+    }
+
     pub(super) fn is_in_section(&self) -> bool {
         matches!(self.at, At::Section { .. })
     }
@@ -324,8 +328,13 @@ impl Xml {
                 (Step::Done(tag), _) => {
                     self.pos += 1;
                     self.content_at(value, start, window, sink)?;
-                    self.data_to(value, self.pos, Kind::Tag, window, sink)?;
-                    self.element(value, tag, &window.copy(lexer.name), start)?;
+                    let name = window.copy(lexer.name);
+                    let closes_none = tag == Tag::CloseOther && !value.has_open(&name);
+                    let kind = if closes_none { Kind::Plain } else { Kind::Tag };
+                    self.data_to(value, self.pos, kind, window, sink)?;
+                    if !closes_none {
+                        self.element(value, tag, &name, start)?;
+                    }
                     return Ok(None);
                 }
             }

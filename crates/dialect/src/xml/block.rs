@@ -490,7 +490,8 @@ impl Xml {
             }
         }
         if skip.tag.is_none() {
-            self.text_to(self.pos, window, sink);
+            let at_tag = skip.section.as_ref().is_some_and(Ending::is_at_tag);
+            self.text_to(self.pos - u64::from(at_tag), window, sink);
         }
         self.state = State::Skip(skip);
     }
@@ -515,7 +516,7 @@ impl Xml {
                     self.was_no_code(window, sink);
                 } else {
                     let cut = violation(cut_at(end, self.pos));
-                    self.cut_undecided(&cut, window, sink);
+                    self.cut_undecided(cut, window, sink);
                 }
             }
             if self.pos == window.end() {

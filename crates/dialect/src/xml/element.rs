@@ -53,13 +53,15 @@ impl Tree {
         }
     }
 
+    /// Closes the nearest open element of this name, and all above it.
     pub(super) fn close(&mut self, name: &[u8]) {
-        match self.open.pop() {
-            Some(node) if node.element.name.as_bytes().eq_ignore_ascii_case(name) => {
-                let element = node.trimmed();
-                self.top().element.children.push(element);
+        while let Some(node) = self.open.pop() {
+            let is_last = node.element.name.as_bytes().eq_ignore_ascii_case(name);
+            let element = node.trimmed();
+            self.top().element.children.push(element);
+            if is_last {
+                break;
             }
-            _ => self.is_broken = true,
         }
     }
 

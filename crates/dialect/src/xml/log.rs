@@ -36,8 +36,9 @@ impl Items {
         }
     }
 
-    pub(super) fn has_violation(&self) -> bool {
-        self.0.iter().any(|item| matches!(item, Item::Violation(_)))
+    /// The violation among them, if there is one.
+    pub(super) fn into_violation(self) -> Option<Item> {
+        self.0.into_iter().find(|item| matches!(item, Item::Violation(_)))
     }
 
     /// More text of the open argument.

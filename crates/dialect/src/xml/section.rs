@@ -56,6 +56,11 @@ impl Ending {
         self.read
     }
 
+    /// Whether the last byte is a `<` that may begin the closer.
+    pub(super) fn is_at_tag(&self) -> bool {
+        matches!(self.at, At::Join | At::Closer) && self.matched == 1
+    }
+
     /// Takes one byte; `name` is the innermost open element's, in any case, or `None` if any closer will do.
     pub(super) fn step(&mut self, byte: u8, name: Option<&[u8]>) -> Step {
         match self.at {

@@ -174,6 +174,8 @@ impl Lexer {
             At::Bang => self.bang(byte),
             At::Gap | At::AfterValue => match byte {
                 b'>' => self.complete(false),
+                // A structural element has no empty form.
+                b'/' if self.keyword.is_some() => Step::Not,
                 b'/' => {
                     self.state = At::Slash;
                     Step::More
@@ -238,7 +240,7 @@ impl Lexer {
                 _ => Step::More,
             },
             At::Slash => match byte {
-                b'>' if self.keyword.is_none() => self.complete(true),
+                b'>' => self.complete(true),
                 _ => Step::Not,
             },
             At::EndGap => match byte {
@@ -262,7 +264,7 @@ impl Lexer {
             }
             return match byte {
                 b'>' => self.complete(false),
-                b'/' if closing => Step::Not,
+                b'/' if closing || self.keyword.is_some() => Step::Not,
                 b'/' => {
                     self.state = At::Slash;
                     Step::More
@@ -477,8 +479,8 @@ mod tests {
         for (text, at) in [
             ("<invoke me to", 11),
             ("<invoke name=a>", 13),
-            ("<invoke/>", 8),
-            ("<invoke name='a'/>", 17),
+            ("<invoke/>", 7),
+            ("<invoke name='a'/>", 16),
             ("<invokes>", 7),
             ("<div>", 1),
             ("</invoke>", 2),

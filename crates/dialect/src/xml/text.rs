@@ -261,25 +261,27 @@ impl Xml {
     /// The stream was cut before the line could decide: nothing on it is confirmed.
     pub(super) fn cut_undecided(
         &mut self,
-        cut: &Violation,
+        cut: Violation,
         window: &Window<'_>,
         sink: &mut impl Sink,
     ) {
         self.resume = None;
+        let mut is_cut = false;
         for entry in std::mem::take(&mut self.undecided) {
             match entry {
-                Entry::Block { items, .. } if items.has_violation() => {
-                    for item in items.0 {
-                        item.deliver(window, sink);
-                    }
-                }
-                Entry::Block { span, .. } => {
+                Entry::Block { span, items, .. } => {
                     Item::Text(span).deliver(window, sink);
-                    let cut = Violation { raw: span, ..cut.clone() };
-                    Item::Violation(Box::new(cut)).deliver(window, sink);
+                    let damage = items.into_violation();
+                    is_cut |= damage.is_none();
+                    if let Some(damage) = damage {
+                        damage.deliver(window, sink);
+                    }
                 }
                 Entry::Item(item) => item.deliver(window, sink),
             }
+        }
+        if is_cut {
+            Item::Violation(Box::new(cut)).deliver(window, sink);
         }
     }
 

@@ -1,5 +1,7 @@
 //! The parsers from outside: corpus, laws, generated streams, and the naive readings beside them.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failure here is a failed test")]
+
 mod cases;
 mod differential;
 mod fuzz;

@@ -1,4 +1,4 @@
-//! The languages `ctl` and `ctl-heredoc`, read naively, line by line over the whole text.
+//! The page `ctl.md`, read naively, line by line over the whole text.
 
 use callgate_dialect::End;
 use callgate_lab::Outcome;
@@ -122,8 +122,10 @@ impl Page<'_> {
         if !line.whole || line.bytes.len() > LINE {
             return Header::None;
         }
-        let fields: Vec<&[u8]> =
-            rest.split(|byte| *byte == b' ').filter(|field| !field.is_empty()).collect();
+        let fields: Vec<&[u8]> = rest
+            .split(|byte| matches!(byte, b' ' | b'\t'))
+            .filter(|field| !field.is_empty())
+            .collect();
         match fields.as_slice() {
             [id, name]
                 if word(id, 64, b"_.:-")

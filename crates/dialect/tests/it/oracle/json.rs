@@ -24,14 +24,12 @@ pub(crate) fn xml(place: Place<'_>, whole: &Whole) -> String {
     if let Some(json) = direct(place, &text, true, whole.has_section()) {
         return json;
     }
-    if let Some(types) = types(place) {
-        if !types.contains("string") {
-            if let Some(children) = elements(&whole.pieces) {
-                if let Some(json) = decode(place, &children) {
-                    return json;
-                }
-            }
-        }
+    if let Some(types) = types(place)
+        && !types.contains("string")
+        && let Some(children) = elements(&whole.pieces)
+        && let Some(json) = decode(place, &children)
+    {
+        return json;
     }
     string(&text)
 }
@@ -172,10 +170,8 @@ fn elements(pieces: &[Piece]) -> Option<Vec<Element<'_>>> {
                 while !open.is_empty() {
                     match pieces.get(end)? {
                         Piece::Open(inner, _) => open.push(inner.to_ascii_lowercase()),
-                        Piece::Close(inner, _) => {
-                            if open.pop()? != inner.to_ascii_lowercase() {
-                                return None;
-                            }
+                        Piece::Close(inner, _) if open.pop()? != inner.to_ascii_lowercase() => {
+                            return None;
                         }
                         _ => {}
                     }
@@ -190,7 +186,7 @@ fn elements(pieces: &[Piece]) -> Option<Vec<Element<'_>>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// Elements as an array or object that the place admits.
+/// Elements as an array or object that the place admits; `None` if anything in them does not fit.
 fn decode(place: Place<'_>, elements: &[Element<'_>]) -> Option<String> {
     let types = types(place);
     let first = elements.first()?.name;
@@ -200,9 +196,9 @@ fn decode(place: Place<'_>, elements: &[Element<'_>]) -> Option<String> {
         None => first == "item",
     };
     if one_name && array {
-        let all: Vec<String> =
+        let all: Option<Vec<String>> =
             elements.iter().map(|element| decode_one(items(place), element)).collect();
-        return Some(format!("[{}]", all.join(",")));
+        return Some(format!("[{}]", all?.join(",")));
     }
     if types.is_some_and(|types| !types.contains("object")) {
         return None;
@@ -212,20 +208,19 @@ fn decode(place: Place<'_>, elements: &[Element<'_>]) -> Option<String> {
         let repeated = elements.iter().filter(|other| other.name == element.name).count() > 1;
         let place = member(place, element.name);
         let place = if repeated { items(place).or(place) } else { place };
-        members.push((element.name.to_owned(), decode_one(place, element)));
+        members.push((element.name.to_owned(), decode_one(place, element)?));
     }
     Some(super::object(&members))
 }
 
-fn decode_one(place: Place<'_>, element: &Element<'_>) -> String {
-    if let Some(children) = elements(element.pieces) {
-        if let Some(json) = decode(place, &children) {
-            return json;
-        }
+fn decode_one(place: Place<'_>, element: &Element<'_>) -> Option<String> {
+    let is_tag = |piece: &Piece| !matches!(piece, Piece::Plain(_) | Piece::Section(_));
+    if element.pieces.iter().any(is_tag) {
+        return decode(place, &elements(element.pieces)?);
     }
     let text: Vec<u8> = element.pieces.iter().flat_map(Piece::as_it_stands).copied().collect();
     let section = element.pieces.iter().any(|piece| matches!(piece, Piece::Section(_)));
     let text = if section { &text[..] } else { trimmed(&text) };
     let text = String::from_utf8(text.to_vec()).unwrap();
-    direct(place, &text, true, section).unwrap_or_else(|| string(&text))
+    Some(direct(place, &text, true, section).unwrap_or_else(|| string(&text)))
 }

@@ -3,6 +3,7 @@
 //! They see the whole text, go back and read again as often as it is convenient, and share no code
 //! with the parsers. They do not stream, and they are slow.
 
+mod block;
 pub(crate) mod ctl;
 mod json;
 mod tag;

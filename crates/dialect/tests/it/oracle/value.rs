@@ -127,13 +127,13 @@ fn raw_value(text: &[u8], from: usize, no_wrapper: bool) -> Raw {
             i = end;
             continue;
         }
-        if let Some((name, end)) = element_end(text, i) {
-            if let Some(depth) = open.iter().rposition(|known| *known == name) {
-                open.truncate(depth);
-                marks.push(Mark::Close(i, end));
-                i = end;
-                continue;
-            }
+        if let Some((name, end)) = element_end(text, i)
+            && let Some(depth) = open.iter().rposition(|known| *known == name)
+        {
+            open.truncate(depth);
+            marks.push(Mark::Close(i, end));
+            i = end;
+            continue;
         }
         match marks.last_mut() {
             Some(Mark::Plain(_, end)) if *end == i => *end = i + 1,
@@ -195,17 +195,16 @@ fn section(text: &[u8], from: usize, innermost: &str) -> Result<Option<usize>, F
             i += 1;
             continue;
         }
-        if tag::stands_bounded(text, i, "<parameter") {
-            if let Tag::Whole { end, .. } = tag::start_tag(text, i, "<parameter".len(), false) {
-                if tag::stands(text, end, "<![CDATA[") {
-                    depth += 1;
-                    i = end + "<![CDATA[".len();
-                    if depth > NESTING {
-                        return Err(Fault { kind: "limit", at: i, in_section: true });
-                    }
-                    continue;
-                }
+        if tag::stands_bounded(text, i, "<parameter")
+            && let Tag::Whole { end, .. } = tag::start_tag(text, i, "<parameter".len(), false)
+            && tag::stands(text, end, "<![CDATA[")
+        {
+            depth += 1;
+            i = end + "<![CDATA[".len();
+            if depth > NESTING {
+                return Err(Fault { kind: "limit", at: i, in_section: true });
             }
+            continue;
         }
         i += 1;
     }

@@ -1,12 +1,12 @@
-//! The pages `xml.md` and `code-context.md`, read naively.
+//! The pages `xml.md` and `code-context.md`, read naively: where a block begins, and what is code.
 
-use callgate_dialect::{Commit, End};
+use callgate_dialect::End;
 use callgate_lab::Outcome;
 
 use super::{
-    Question, Said, json, object,
+    Question, Said,
+    block::Block,
     tag::{self, Tag},
-    value::{self, Fault},
 };
 
 /// Blanks and comments between the wrapper's opener and its first call.
@@ -28,7 +28,17 @@ pub(crate) fn read(question: &Question<'_>) -> Outcome {
     for piece in place.pieces {
         match piece {
             Top::Text(from, to) => said.push(Said::Text(from, to)),
+            Top::Undecided(violation) => said.push(violation),
             Top::Block { from, to, is_code: true, .. } => said.push(Said::Text(from, to)),
+            // Only `Stop` decides what waits for the rest of its line.
+            Top::Block { from, to, behind: 1.., .. }
+                if question.end != End::Stop && page.text.len() - to < DECIDED =>
+            {
+                let end = page.text.len();
+                said.push(Said::Text(from, end));
+                said.push(Said::Violation { kind: "truncated", offset: end });
+                break;
+            }
             Top::Block { said: inner, .. } => {
                 saw = true;
                 said.extend(inner);
@@ -38,9 +48,9 @@ pub(crate) fn read(question: &Question<'_>) -> Outcome {
     super::outcome(question.text, &said, saw)
 }
 
-struct Page<'a> {
-    question: Question<'a>,
-    text: &'a [u8],
+pub(crate) struct Page<'a> {
+    pub(crate) question: Question<'a>,
+    pub(crate) text: &'a [u8],
 }
 
 /// How far the page is read, and what is known there.
@@ -59,8 +69,10 @@ struct Place {
     /// How many of the waiting runs are looked at, and where one of them was closed.
     watched: usize,
     closed_at: Option<usize>,
-    /// A complete opener was excluded, and no closer has been seen since.
+    /// A complete opener was excluded, and no closer has been seen since; or it is not known before
+    /// this offset that it stood in inline code.
     void: bool,
+    void_until: usize,
     saw: bool,
     pieces: Vec<Top>,
 }
@@ -77,6 +89,7 @@ impl Default for Place {
             watched: 0,
             closed_at: None,
             void: false,
+            void_until: 0,
             saw: false,
             pieces: Vec::new(),
         }
@@ -87,6 +100,8 @@ impl Default for Place {
 #[derive(Clone)]
 enum Top {
     Text(usize, usize),
+    /// The violation of a block of which it is open whether it is one.
+    Undecided(Said),
     Block {
         from: usize,
         to: usize,
@@ -124,11 +139,12 @@ impl Place {
                     self.closed_at.get_or_insert(end);
                 }
                 for piece in &mut self.pieces {
-                    if let Top::Block { to, behind, is_code, .. } = piece {
-                        if closed < *behind && end - *to <= DECIDED {
-                            *is_code = true;
-                            *behind = 0;
-                        }
+                    if let Top::Block { to, behind, is_code, .. } = piece
+                        && closed < *behind
+                        && end - *to <= DECIDED
+                    {
+                        *is_code = true;
+                        *behind = 0;
                     }
                 }
             }
@@ -180,7 +196,7 @@ impl Page<'_> {
                 self.opener(place);
             }
             b'<' if tag::stands_bounded(text, i, "<invoke")
-                && i >= place.off_until
+                && i >= place.off_until.max(place.void_until)
                 && !place.void =>
             {
                 self.bare(place);
@@ -198,23 +214,29 @@ impl Page<'_> {
     /// Where on this line one of the runs that wait is closed, if it is; with `no_comment_at`, as
     /// if no comment began there.
     fn closed_on_line(&self, place: &Place, no_comment_at: Option<usize>) -> Option<usize> {
+        self.look_ahead(place.clone(), no_comment_at).0
+    }
+
+    /// The same, and whether it is known: no run waits, or one is closed, or the line ends.
+    fn look_ahead(&self, place: Place, no_comment_at: Option<usize>) -> (Option<usize>, bool) {
         if place.runs.is_empty() {
-            return None;
+            return (None, true);
         }
-        let mut ahead = place.clone();
-        ahead.watched = place.runs.len();
+        let line = place.line;
+        let mut ahead = place;
+        ahead.watched = ahead.runs.len();
         ahead.closed_at = None;
         ahead.no_comment_at = no_comment_at;
         if no_comment_at.is_some() {
-            let known = arrow_on_line(self.text, place.at);
+            let known = arrow_on_line(self.text, ahead.at);
             ahead.off_until = ahead.off_until.max(known);
         } else {
-            ahead.pass(place.at + 1);
+            ahead.pass(ahead.at + 1);
         }
-        while ahead.at < self.text.len() && ahead.line == place.line && ahead.closed_at.is_none() {
+        while ahead.at < self.text.len() && ahead.line == line && ahead.closed_at.is_none() {
             self.step(&mut ahead);
         }
-        ahead.closed_at
+        (ahead.closed_at, ahead.closed_at.is_some() || ahead.line != line)
     }
 
     /// A `<!--` outside of blocks.
@@ -252,9 +274,16 @@ impl Page<'_> {
             }
         }
         if first - end > GAP || !tag::stands_bounded(text, first, "<invoke") {
-            if self.closed_on_line(place, None).is_none() {
-                place.void = true;
-                place.saw = true;
+            // In inline code it is no opener; until that is known it is void.
+            let mut ahead = place.clone();
+            ahead.void = true;
+            let (closed, ends) = self.look_ahead(ahead, None);
+            match closed {
+                Some(closed) => place.void_until = place.void_until.max(closed),
+                None => {
+                    place.void = true;
+                    place.saw |= ends || self.question.end == End::Stop;
+                }
             }
             place.pass(at + 1);
             return;
@@ -262,23 +291,35 @@ impl Page<'_> {
         place.void = false;
         let Block { said, end, damaged_at } = self.block(at, first, !place.runs.is_empty());
         let mut behind = place.runs.len();
-        if let Some(damaged_at) = damaged_at {
-            if self.is_closed_behind(damaged_at, &place.runs) {
-                place.pass(damaged_at);
-                return;
+        if let Some(damaged_at) = damaged_at.filter(|_| behind > 0) {
+            match self.rest_of_line(damaged_at, &place.runs) {
+                Rest::Closes(at) => {
+                    place.off_until = place.off_until.max(at);
+                    place.pass(damaged_at);
+                    return;
+                }
+                Rest::Unknown if self.question.end != End::Stop => {
+                    place.pass(text.len());
+                    let violation = |piece: &Said| matches!(piece, Said::Violation { .. });
+                    place.pieces.extend(said.into_iter().find(violation).map(Top::Undecided));
+                    return;
+                }
+                Rest::Unknown | Rest::Ends => behind = 0,
             }
-            behind = 0;
         }
         place.pieces.push(Top::Block { from: at, to: end, said, behind, is_code: false });
         place.at = end;
     }
 
-    /// Whether the rest of the line at `at` closes one of the runs.
-    fn is_closed_behind(&self, at: usize, waiting: &[usize]) -> bool {
+    /// What the rest of the line at `at` does to the runs that wait.
+    fn rest_of_line(&self, at: usize, waiting: &[usize]) -> Rest {
         let text = self.text;
         let mut runs = waiting.to_vec();
         let mut i = at;
-        while i < text.len() && text[i] != b'\n' {
+        while i < text.len() {
+            if text[i] == b'\n' || i - at >= DECIDED {
+                return Rest::Ends;
+            }
             if text[i] != b'`' {
                 i += 1;
                 continue;
@@ -286,13 +327,13 @@ impl Page<'_> {
             let len = run(text, i);
             i += len;
             match runs.iter().position(|waiting| *waiting == len) {
-                Some(closed) if closed < waiting.len() => return i - at <= DECIDED,
+                Some(closed) if closed < waiting.len() => return Rest::Closes(i),
                 Some(closed) => runs.truncate(closed),
                 None if runs.len() < WAITING => runs.push(len),
                 None => {}
             }
         }
-        false
+        Rest::Unknown
     }
 
     /// An `<invoke` with no block open.
@@ -330,6 +371,15 @@ impl Page<'_> {
         place.off_until = place.off_until.max(i);
         place.pass(at + 1);
     }
+}
+
+/// What the rest of a line says about a run that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    /// It closes one there.
+    Closes(usize),
+    Ends,
+    Unknown,
 }
 
 /// One past the `-->` behind `at` on its line, or the line's end.
@@ -397,302 +447,4 @@ fn comment_end(text: &[u8], at: usize) -> (usize, bool) {
         line = end;
     }
     (arrow, false)
-}
-
-/// Why a call is none.
-struct Damage {
-    kind: &'static str,
-    /// The first byte of the offending construct; reading goes on there.
-    at: usize,
-    in_section: bool,
-    /// Whether the call's identity was confirmed.
-    started: bool,
-    /// Whether it is an `<invoke` where the closer of this call is missing.
-    is_next_call: bool,
-}
-
-/// What a block says, its end, and where it was damaged first.
-struct Block {
-    said: Vec<Said>,
-    end: usize,
-    damaged_at: Option<usize>,
-}
-
-/// Blocks.
-impl Page<'_> {
-    /// The engaged block from `open` with its first call at `first`.
-    fn block(&self, open: usize, first: usize, is_held: bool) -> Block {
-        match self.question.commit {
-            Commit::Block => self.whole_block(open, first),
-            Commit::Call => self.block_by_calls(open, first, is_held),
-        }
-    }
-
-    fn whole_block(&self, open: usize, first: usize) -> Block {
-        let text = self.text;
-        let mut said = Vec::new();
-        let mut i = first;
-        let damage = loop {
-            match between(text, i) {
-                Between::Structure(end) => i = end,
-                Between::Prose(end) => {
-                    said.push(Said::Text(i, end));
-                    i = end;
-                }
-                Between::Invoke => match self.call(i, false) {
-                    Ok((call, end)) => {
-                        said.push(call);
-                        i = end;
-                    }
-                    Err(damage) => break damage,
-                },
-                Between::Closer(end) => return Block { said, end, damaged_at: None },
-                Between::End => break self.cut(false),
-            }
-        };
-        let end = end_of_stretch(text, damage.at, damage.in_section, &["</tool_calls"])
-            .map_or(text.len(), |(_, end)| end);
-        let violation = Said::Violation { kind: damage.kind, offset: damage.at };
-        let said = vec![Said::Text(open, damage.at), violation, Said::Text(damage.at, end)];
-        Block { said, end, damaged_at: Some(damage.at) }
-    }
-
-    /// While a run waits nothing is confirmed: a call that is damaged then was never started.
-    fn block_by_calls(&self, open: usize, first: usize, is_held: bool) -> Block {
-        let text = self.text;
-        let mut block = Block { said: Vec::new(), end: text.len(), damaged_at: None };
-        let mut i = first;
-        let mut completed = false;
-        loop {
-            let damage = match between(text, i) {
-                Between::Structure(end) => {
-                    i = end;
-                    continue;
-                }
-                Between::Prose(end) => {
-                    block.said.push(Said::Text(i, end));
-                    i = end;
-                    continue;
-                }
-                Between::Closer(end) => {
-                    if !completed {
-                        block.said.push(Said::Text(i, end));
-                    }
-                    block.end = end;
-                    return block;
-                }
-                Between::End => return block,
-                Between::Invoke => match self.call(i, false) {
-                    Ok((call, end)) => {
-                        block.said.push(call);
-                        completed = true;
-                        i = end;
-                        continue;
-                    }
-                    Err(damage) => damage,
-                },
-            };
-            if !damage.started || is_held && block.damaged_at.is_none() {
-                let from = if i == first { open } else { i };
-                block.said.push(Said::Text(from, damage.at));
-            }
-            block.said.push(Said::Violation { kind: damage.kind, offset: damage.at });
-            block.damaged_at.get_or_insert(damage.at);
-            i = damage.at;
-            if damage.is_next_call {
-                continue;
-            }
-            let words = ["</invoke", "</tool_calls"];
-            match end_of_stretch(text, i, damage.in_section, &words) {
-                Some((from, _)) if tag::stands(text, from, "</tool_calls") => {
-                    block.said.push(Said::Text(i, from));
-                    i = from;
-                }
-                Some((_, end)) => {
-                    block.said.push(Said::Text(i, end));
-                    i = end;
-                }
-                None => {
-                    block.said.push(Said::Text(i, text.len()));
-                    return block;
-                }
-            }
-        }
-    }
-
-    fn cut(&self, started: bool) -> Damage {
-        let kind = match self.question.end {
-            End::Stop => "unclosed",
-            End::Length | End::Broken => "truncated",
-        };
-        let at = self.text.len();
-        Damage { kind, at, in_section: false, started, is_next_call: false }
-    }
-
-    /// The call at `at`, where `<invoke` and a boundary stand, and its end.
-    fn call(&self, at: usize, is_bare: bool) -> Result<(Said, usize), Damage> {
-        let text = self.text;
-        let limits = self.question.limits;
-        let damage =
-            |kind, at| Damage { kind, at, in_section: false, started: true, is_next_call: false };
-        let unnamed = |kind| Damage { started: false, ..damage(kind, at) };
-        let (name, mut i) = match tag::start_tag(text, at, "<invoke".len(), false) {
-            Tag::Whole { end, name, .. } => match named(name, limits.name_bytes) {
-                Ok(name) => (name, end),
-                Err(kind) => return Err(unnamed(kind.unwrap_or("nameless"))),
-            },
-            Tag::Malformed(_) => return Err(unnamed("nameless")),
-            Tag::Cut => return Err(self.cut(false)),
-        };
-        let mut arguments = Vec::new();
-        loop {
-            i = tag::blanks(text, i);
-            if tag::stands(text, i, "<!--") {
-                i = tag::comment(text, i).unwrap_or(text.len());
-                continue;
-            }
-            let words = ["<parameter", "</invoke", "</parameter"];
-            let Some(word) = words.into_iter().find(|word| tag::stands_bounded(text, i, word))
-            else {
-                let is_next_call = tag::stands_bounded(text, i, "<invoke");
-                let starts = words.into_iter().chain(["<!--"]);
-                let is_undecided = starts.into_iter().any(|word| {
-                    let rest = &text[i..];
-                    rest.len() <= word.len() && tag::stands(rest, 0, &word[..rest.len()])
-                });
-                return Err(if is_undecided {
-                    self.cut(true)
-                } else {
-                    Damage { is_next_call, ..damage("stray_text", i) }
-                });
-            };
-            if word == "</parameter" {
-                return Err(damage("wrong_closer", i));
-            }
-            if word == "</invoke" {
-                return match tag::end_tag(text, i, word.len()) {
-                    Tag::Whole { end, .. } => {
-                        let arguments = object(&arguments);
-                        Ok((Said::Call { id: None, name, arguments }, end))
-                    }
-                    Tag::Malformed(_) => Err(damage("wrong_closer", i)),
-                    Tag::Cut => Err(self.cut(true)),
-                };
-            }
-            let (key, from) = match tag::start_tag(text, i, word.len(), false) {
-                Tag::Whole { end, name, .. } => match named(name, limits.key_bytes) {
-                    Ok(name) => (name, end),
-                    Err(kind) => return Err(damage(kind.unwrap_or("bad_parameter"), i)),
-                },
-                Tag::Malformed(_) => return Err(damage("bad_parameter", i)),
-                Tag::Cut => return Err(self.cut(true)),
-            };
-            match value::value(text, from, is_bare) {
-                Ok(whole) => {
-                    let place = json::argument(self.question.schemas, &name, &key);
-                    arguments.push((key, json::xml(place, &whole)));
-                    i = whole.end;
-                }
-                Err(Fault { kind: value::CUT, .. }) => return Err(self.cut(true)),
-                Err(Fault { kind, at, in_section }) => {
-                    return Err(Damage { in_section, ..damage(kind, at) });
-                }
-            }
-        }
-    }
-}
-
-/// A name from its attribute; the kind of violation where it is none, if that is a special one.
-fn named(source: Option<Vec<u8>>, longest: usize) -> Result<String, Option<&'static str>> {
-    let decoded = tag::decoded(&source.ok_or(None)?);
-    let name = tag::trimmed(&decoded).to_vec();
-    if name.is_empty() {
-        return Err(None);
-    }
-    if name.len() > longest {
-        return Err(Some("limit"));
-    }
-    String::from_utf8(name).map_err(|_| Some("encoding"))
-}
-
-/// What stands between the calls of a block.
-enum Between {
-    Structure(usize),
-    Invoke,
-    Closer(usize),
-    Prose(usize),
-    End,
-}
-
-fn between(text: &[u8], at: usize) -> Between {
-    if at == text.len() {
-        return Between::End;
-    }
-    let behind = tag::blanks(text, at);
-    if behind > at {
-        return Between::Structure(behind);
-    }
-    match mark(text, at) {
-        Some(found) => found,
-        None => {
-            let end = (at..text.len()).find(|i| mark(text, *i).is_some());
-            Between::Prose(end.unwrap_or(text.len()))
-        }
-    }
-}
-
-/// What ends prose.
-fn mark(text: &[u8], at: usize) -> Option<Between> {
-    if tag::stands(text, at, "<!--") {
-        return Some(Between::Structure(tag::comment(text, at).unwrap_or(text.len())));
-    }
-    if tag::stands_bounded(text, at, "<invoke") {
-        return Some(Between::Invoke);
-    }
-    if tag::stands(text, at, "</tool_calls") {
-        if let Tag::Whole { end, .. } = tag::end_tag(text, at, "</tool_calls".len()) {
-            return Some(Between::Closer(end));
-        }
-    }
-    None
-}
-
-/// The next end tag of one of the elements, outside of sections.
-fn end_of_stretch(
-    text: &[u8],
-    from: usize,
-    in_section: bool,
-    words: &[&str],
-) -> Option<(usize, usize)> {
-    let mut in_section = in_section;
-    let mut i = from;
-    while i < text.len() {
-        if in_section {
-            if text[i..].starts_with(b"]]>") {
-                let behind = i + "]]>".len();
-                let closer = tag::blanks(text, behind);
-                if closer - behind <= 256 && text[closer..].starts_with(b"</") {
-                    in_section = false;
-                    i = closer;
-                    continue;
-                }
-            }
-            i += 1;
-            continue;
-        }
-        if tag::stands(text, i, "<![CDATA[") {
-            in_section = true;
-            i += "<![CDATA[".len();
-            continue;
-        }
-        for word in words {
-            if tag::stands(text, i, word) {
-                if let Tag::Whole { end, .. } = tag::end_tag(text, i, word.len()) {
-                    return Some((i, end));
-                }
-            }
-        }
-        i += 1;
-    }
-    None
 }
