@@ -1,0 +1,16 @@
+//! What the parsers are held to: the corpus, the ways to cut a stream, the laws, and the fuzzer.
+//!
+//! Tests, fuzz targets and experiments call the same functions, so a law is written once. Nothing
+//! here parses a dialect; an independent reading of one belongs to the tests that compare it.
+
+pub mod corpus;
+pub mod cut;
+pub mod fuzz;
+pub mod law;
+pub mod outcome;
+pub mod random;
+pub mod token;
+
+pub use corpus::{Case, CorpusError};
+pub use law::{Broken, Law, Setup};
+pub use outcome::{Outcome, OutcomeCall, OutcomeRepair, OutcomeViolation};
