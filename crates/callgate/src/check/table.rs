@@ -1,0 +1,42 @@
+//! The routes as a table, each column as wide as its longest entry.
+
+use std::io::{self, Write};
+
+use callgate_gateway::RouteRow;
+
+use crate::paint::Paint;
+
+const HEADS: [&str; 6] = ["MODEL", "PROVIDER", "SENT AS", "WIRE", "DIALECT", "POLICIES"];
+/// What an entry says that leaves things as they are.
+const SAME: &str = "(same)";
+const DEFAULTS: &str = "(defaults)";
+
+/// Writes the head and a line per route.
+pub(super) fn write(out: &mut impl Write, paint: Paint, rows: &[RouteRow]) -> io::Result<()> {
+    let rows: Vec<[&str; 6]> = rows.iter().map(cells).collect();
+    let widths: [usize; 6] = std::array::from_fn(|column| {
+        let cells = rows.iter().map(|row| row[column]).chain([HEADS[column]]);
+        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+    });
+    let line = |cells: &[&str; 6]| {
+        let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    writeln!(out, "{}", paint.dim(&line(&HEADS)))?;
+    for row in &rows {
+        writeln!(out, "{}", line(row))?;
+    }
+    Ok(())
+}
+
+fn cells(row: &RouteRow) -> [&str; 6] {
+    let or = |text: &'static str, cell: &'_ str| if cell.is_empty() { Some(text) } else { None };
+    [
+        &row.model,
+        &row.provider,
+        or(SAME, &row.upstream_model).unwrap_or(&row.upstream_model),
+        row.wire,
+        row.dialect,
+        or(DEFAULTS, &row.policies).unwrap_or(&row.policies),
+    ]
+}

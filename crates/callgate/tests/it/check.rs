@@ -1,0 +1,84 @@
+//! `check`: the table, the warnings, and errors with their place.
+
+use crate::program::{command, expect, file, run};
+
+const GOOD: &str = r#"listen = "127.0.0.1:9000"
+
+[[provider]]
+name = "local"
+base_url = "http://127.0.0.1:8000/v1"
+
+[[provider]]
+name = "spare"
+base_url = "http://127.0.0.1:8001/v1"
+
+[[model]]
+name = "qwen*"
+provider = "local"
+dialect = "xml"
+commit = "call"
+release = "call"
+
+[[model]]
+name = "gpt"
+provider = "local"
+model = "gpt-oss"
+on_violation = "text"
+"#;
+
+#[test]
+fn a_table_of_the_routes_and_warnings() {
+    let path = file("good.toml", GOOD.as_bytes());
+    let got = run(&["check", "--config", path.to_str().unwrap()]);
+    assert_eq!((got.code, got.err.as_str()), (0, ""));
+    let (first, rest) = got.out.split_once('\n').unwrap();
+    assert_eq!(first, format!("configuration  {}", path.display()));
+    expect("check.txt", rest);
+}
+
+#[test]
+fn an_invalid_configuration_says_where_and_what_was_meant() {
+    let check = |name: &str, text: &str, expected: &str| {
+        let path = file(name, text.as_bytes());
+        for command in ["check", "serve"] {
+            let got = run(&[command, "--config", path.to_str().unwrap()]);
+            assert_eq!((got.code, got.out.as_str()), (2, ""), "{command}");
+            let expected = format!("error: {}{expected}", path.display());
+            assert!(got.err.starts_with(&expected), "{command}: {}", got.err);
+        }
+    };
+    let typo = GOOD.replace("dialect", "dialct");
+    check("typo.toml", &typo, ":14:1: unknown key `dialct`; did you mean `dialect`?\n");
+    check("value.toml", &GOOD.replace("\"call\"", "\"cal\""), ":15:10: ");
+    check("syntax.toml", "[[model]\n", ":1:");
+    let gone = GOOD.replace("provider = \"local\"", "provider = \"lokal\"");
+    check("gone.toml", &gone, ": model `qwen*` names the provider `lokal`, which does not exist; ");
+    let public = GOOD.replace("127.0.0.1:9000", "0.0.0.0:9000");
+    check("public.toml", &public, ": listen = \"0.0.0.0:9000\" is no loopback address");
+}
+
+#[test]
+fn the_file_is_found_by_flag_variable_or_place() {
+    let folder = crate::program::folder("found");
+    std::fs::write(folder.join("callgate.toml"), "listen = \"127.0.0.1:9001\"").unwrap();
+    let at = |path: &std::path::Path, port: u16| {
+        let output = command().arg("check").current_dir(path).env("CALLGATE_CONFIG", "").output();
+        let out = String::from_utf8(output.unwrap().stdout).unwrap();
+        assert!(out.contains(&format!(":{port}/v1")), "{out}");
+    };
+    at(&folder, 9001);
+    at(&crate::program::folder("empty"), 8787);
+    let named = command().arg("check").env("CALLGATE_CONFIG", "no-such.toml").output().unwrap();
+    assert_eq!(named.status.code(), Some(2));
+    assert!(
+        String::from_utf8_lossy(&named.stderr)
+            .contains("cannot read the configuration no-such.toml: ")
+    );
+}
+
+#[test]
+fn the_schema_is_json() {
+    let got = run(&["check", "--schema"]);
+    let schema: serde_json::Value = serde_json::from_str(&got.out).unwrap();
+    assert!(schema["properties"]["provider"].is_object());
+}
