@@ -79,8 +79,15 @@ fn body(sample: &Sample, commit: Commit, width: usize) -> Body {
     }
 }
 
+/// Of our own and of the corpus.
 fn samples() -> Vec<Sample> {
-    let mut samples: Vec<_> = [
+    let mut samples = own_samples();
+    samples.extend(cases().into_iter().map(|(_, sample)| sample));
+    samples
+}
+
+fn own_samples() -> Vec<Sample> {
+    [
         (Language::Xml, "one", "I read.\n<tool_calls>\n<invoke name=\"read\"><parameter name=\"path\">\
           <![CDATA[a \"é\" 🦀.md]]></parameter></invoke>\n</tool_calls>\n"),
         (Language::Xml, "two, and text", "a < b\n<tool_calls><invoke name=\"now\"></invoke> and \
@@ -115,9 +122,7 @@ fn samples() -> Vec<Sample> {
             end,
         })
     })
-    .collect();
-    samples.extend(cases().into_iter().map(|(_, sample)| sample));
-    samples
+    .collect()
 }
 
 /// The cases of the corpus that are text and short.
@@ -157,25 +162,33 @@ fn commits(language: Language) -> &'static [Commit] {
 
 #[test]
 fn the_laws_hold_for_calls_in_text() {
-    for sample in samples() {
+    for sample in own_samples() {
         for &commit in commits(sample.language) {
-            let setup = setup(&sample, commit);
             for width in [1, 3, 8, 64] {
-                if sample.text.len() / width < 600 {
-                    laws::check(&setup, &body(&sample, commit, width), Places::Frames);
-                }
+                let setup = setup(&sample, commit);
+                laws::check(&setup, &body(&sample, commit, width), Places::Frames);
             }
         }
     }
 }
 
 #[test]
+fn the_laws_hold_for_the_corpus() {
+    for (_, sample) in cases() {
+        for &commit in commits(sample.language) {
+            let width = (sample.text.len() / 32).max(1);
+            laws::check(&setup(&sample, commit), &body(&sample, commit, width), Places::Frames);
+        }
+    }
+}
+
+#[test]
 fn the_laws_hold_at_every_byte_with_strict_policies() {
-    for sample in samples().into_iter().filter(|sample| sample.text.len() < 300) {
+    for sample in own_samples() {
         for &commit in commits(sample.language) {
             let policy = Policy { dialect: Some(sample.language), commit, ..Policy::default() };
             let setup = Setup::new(sample.tools.clone(), policy);
-            laws::check(&setup, &body(&sample, commit, 64), Places::EveryByte);
+            laws::check(&setup, &body(&sample, commit, 32), Places::EveryByte);
         }
     }
 }
@@ -214,7 +227,7 @@ fn a_reply_holds_what_the_dialect_reads() {
                 if sample.end == End::Broken {
                     assert_eq!(reading.calls(), [], "{name}");
                     let is_cut = recorded.violations().any(|v| v.cut.is_some());
-                    let code = if is_cut { "TOOL_CALL_TRUNCATED" } else { "UPSTREAM_ENDED_EARLY" };
+                    let code = if is_cut { "TOOL_CALL_TRUNCATED" } else { "UPSTREAM_IDLE" };
                     assert_eq!(reading.code(), Some(code), "{name}");
                 } else if text.trim().is_empty() && calls.is_empty() && sample.end == End::Stop {
                     assert_eq!(reading.code(), Some("EMPTY_ASSISTANT_RESPONSE"), "{name}");

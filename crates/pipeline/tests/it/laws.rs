@@ -35,7 +35,7 @@ pub(crate) fn check(setup: &Setup, body: &Body, places: Places) {
             if let Err(error) = prefixes(&setup, body, framing, places) {
                 panic!("{place}: {error}");
             }
-            if let Err(error) = chunkings(&setup, body, framing) {
+            if let Err(error) = chunkings(&setup, body, framing, places) {
                 panic!("{place}: {error}");
             }
         }
@@ -47,33 +47,25 @@ pub(crate) fn check(setup: &Setup, body: &Body, places: Places) {
 fn prefixes(setup: &Setup, body: &Body, framing: Framing, places: Places) -> Result<(), String> {
     let (_, full, _) = setup.raw(framing, &body.bytes, end_of(body));
     let full = normalised(&full);
+    // What of it has gone out so far.
+    let mut seen = 0;
     let mut turn = setup.turn(framing);
     let mut reader = Reader::default();
     let mut out = Vec::new();
     let mut read = 0;
-    for at in 0..=body.bytes.len() {
-        if at > 0 {
-            turn.push(&body.bytes[at - 1..at], &mut out);
-        }
+    let mut pushed = 0;
+    for at in looked_at(body, framing, places) {
+        // Byte by byte where every byte is looked at.
+        turn.push(&body.bytes[pushed..at], &mut out);
+        pushed = at;
         if framing == Framing::Stream && out.len() > read {
             reader.push(&out[read..]).map_err(|error| format!("at byte {at}: {error}"))?;
+            let tail = normalised(&out[read..]);
             read = out.len();
-            // Open, so that what has gone out can no longer be taken back.
-            if !full.starts_with(&normalised(&out)) {
+            if !full[seen..].starts_with(&tail) {
                 return Err(format!("at byte {at}: what went out is no prefix of the whole"));
             }
-        } else if framing == Framing::Whole && !out.is_empty() && read == 0 {
-            // One body, written at the end of the turn and never touched again.
-            read = out.len();
-        }
-        let ends_a_frame = body.bytes[..at].ends_with(b"\n\n") || at == body.bytes.len();
-        // A whole reply goes the same way; it is looked at here and there.
-        let is_looked_at = match places {
-            Places::EveryByte => framing == Framing::Stream || at % 16 == 0,
-            Places::Frames => false,
-        };
-        if !ends_a_frame && !is_looked_at {
-            continue;
+            seen += tail.len();
         }
         for end in [BodyEnd::Complete, broken()] {
             let mut ended = turn.clone();
@@ -92,6 +84,17 @@ fn prefixes(setup: &Setup, body: &Body, framing: Framing, places: Places) -> Res
         }
     }
     Ok(())
+}
+
+/// The places at which a body is looked at, its end the last of them.
+fn looked_at(body: &Body, framing: Framing, places: Places) -> Vec<usize> {
+    let len = body.bytes.len();
+    let is_looked_at = |at: usize| match places {
+        // A whole reply goes the same way; it is looked at here and there.
+        Places::EveryByte if framing == Framing::Stream || at % 16 == 0 => true,
+        _ => body.bytes[..at].ends_with(b"\n\n") || at == len,
+    };
+    (0..=len).filter(|at| is_looked_at(*at)).collect()
 }
 
 /// A call that went out is one of the body's complete calls, in its place, byte for byte; one that
@@ -118,12 +121,16 @@ fn calls_are_complete(reading: &Reading, body: &Body) -> Result<(), String> {
 }
 
 /// Any split of the same bytes gives the same bytes.
-fn chunkings(setup: &Setup, body: &Body, framing: Framing) -> Result<(), String> {
+fn chunkings(setup: &Setup, body: &Body, framing: Framing, places: Places) -> Result<(), String> {
     let (_, out, _) = setup.raw(framing, &body.bytes, end_of(body));
     let whole = normalised(&out);
     let len = body.bytes.len();
     let cuts = (0..12).map(|seed| cut::random(len, 2 + seed as usize * 3, seed));
-    for cuts in cuts.chain([1, 2, 7].map(|width| cut::every(len, width))) {
+    let widths: &[usize] = match places {
+        Places::EveryByte => &[1, 2, 7],
+        Places::Frames => &[5],
+    };
+    for cuts in cuts.chain(widths.iter().map(|width| cut::every(len, *width))) {
         let mut turn = setup.turn(framing);
         let mut out = Vec::new();
         for chunk in cut::chunks(&body.bytes, &cuts) {
