@@ -16,7 +16,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use callgate_dialect::{Commit, End, Language, Options, Parser, Sink, Tools};
+use callgate_dialect::{Commit, End, Harvest, Language, Options, Parser, Sink, Tools};
 use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
@@ -93,14 +93,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let parser = arguments.dialect.parser(options);
     let out = io::BufWriter::new(io::stdout().lock());
     if arguments.json {
-        feed(arguments, parser, Report::new(out))
+        feed(arguments, Reader::Released(Harvest::new(parser)), Report::new(out))
     } else if arguments.events && arguments.deltas {
-        feed(arguments, parser, Events::new(out))
+        feed(arguments, Reader::Bare(parser), Events::new(out))
     } else if arguments.events {
-        feed(arguments, parser, Lines::new(Events::new(out)))
+        feed(arguments, Reader::Bare(parser), Lines::new(Events::new(out)))
     } else {
         let paint = Paint::of(&io::stdout());
-        feed(arguments, parser, Lines::new(Listing::new(out, paint)))
+        feed(arguments, Reader::Bare(parser), Lines::new(Listing::new(out, paint)))
     }
 }
 
@@ -125,7 +125,37 @@ struct Finished {
     saw_call_syntax: bool,
 }
 
-fn feed(arguments: &Arguments, mut parser: Parser, mut view: impl View) -> Outcome {
+/// Who reads: the parser, or the parser with the bytes of broken calls released as text, which is
+/// what a holder of the events has to do.
+enum Reader {
+    Bare(Parser),
+    Released(Harvest),
+}
+
+impl Reader {
+    fn push(&mut self, bytes: &[u8], sink: &mut impl Sink) {
+        match self {
+            Self::Bare(parser) => parser.push(bytes, sink),
+            Self::Released(harvest) => harvest.push(bytes, sink),
+        }
+    }
+
+    fn finish(&mut self, end: End, sink: &mut impl Sink) {
+        match self {
+            Self::Bare(parser) => parser.finish(end, sink),
+            Self::Released(harvest) => harvest.finish(end, sink),
+        }
+    }
+
+    fn saw_call_syntax(&self) -> bool {
+        match self {
+            Self::Bare(parser) => parser.saw_call_syntax(),
+            Self::Released(harvest) => harvest.saw_call_syntax(),
+        }
+    }
+}
+
+fn feed(arguments: &Arguments, mut parser: Reader, mut view: impl View) -> Outcome {
     let is_stdin = arguments.file.as_os_str() == "-";
     let name =
         if is_stdin { "standard input".into() } else { arguments.file.display().to_string() };

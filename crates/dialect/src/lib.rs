@@ -37,6 +37,7 @@
 
 mod ctl;
 mod event;
+mod harvest;
 mod limits;
 mod render;
 mod scan;
@@ -48,6 +49,7 @@ mod violation;
 mod xml;
 
 pub use event::{Call, Event, NoteKind, Recorded, RecordedEvent, RepairKind, Sink, Span};
+pub use harvest::Harvest;
 pub use limits::Limits;
 pub use render::{Inexact, ResultFrame};
 pub use table::{Language, Parser, UnknownLanguage};

@@ -46,8 +46,48 @@ pub(crate) struct Xml {
     /// Where to go back to if a damaged undecided block turns out to be one.
     resume: Option<Box<Resume>>,
     /// An opener in text that no closer has answered.
-    void: Mention,
+    void: Void,
     saw: Mention,
+}
+
+/// Whether an opener in text is void, as far as the line has decided it.
+#[derive(Clone, Debug, Default)]
+struct Void {
+    is_void: bool,
+    /// Openers (`true`) and closers behind waiting runs, by the number of runs, which grows.
+    undecided: Vec<(usize, bool)>,
+}
+
+impl Void {
+    /// An opener that stayed text, or a closer, behind this many waiting runs.
+    fn mark(&mut self, depth: usize, is_opener: bool) {
+        // What is cancelled with this one was cancelled with those behind more runs, too.
+        self.undecided.retain(|(other, _)| *other < depth);
+        if depth == 0 {
+            self.is_void = is_opener;
+        } else {
+            self.undecided.push((depth, is_opener));
+        }
+    }
+
+    /// What stood behind this waiting run was code.
+    fn was_code(&mut self, index: usize) {
+        self.undecided.retain(|(depth, _)| *depth <= index);
+    }
+
+    /// What waited was no code.
+    fn was_no_code(&mut self) {
+        if let Some((_, is_opener)) = self.undecided.pop() {
+            self.is_void = is_opener;
+        }
+        self.undecided.clear();
+    }
+
+    /// Whether a bare call may be one whose opener is missing. If it is no code, what is undecided
+    /// before it is none either.
+    fn allows_bare(&self) -> bool {
+        !self.undecided.last().map_or(self.is_void, |(_, is_opener)| *is_opener)
+    }
 }
 
 /// Something in text that counts unless it turns out to stand in inline code.
@@ -175,7 +215,7 @@ impl Xml {
             next_call: 0,
             undecided: Vec::new(),
             resume: None,
-            void: Mention::No,
+            void: Void::default(),
             saw: Mention::No,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Spans and the order between text and calls are left to the laws.
 
-use callgate_dialect::{End, Recorded, RecordedEvent};
+use callgate_dialect::{End, Harvest, Recorded, RecordedEvent};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -92,10 +92,10 @@ impl Outcome {
         }
     }
 
-    /// The outcome of a stream in chunks.
+    /// The outcome of a stream in chunks, with the bytes of broken calls released as text.
     #[must_use]
     pub fn read(setup: &Setup, stream: &[u8], cuts: &[usize], end: End) -> Self {
-        let mut parser = setup.parser();
+        let mut parser = Harvest::new(setup.parser());
         let mut recorded = Recorded::default();
         for chunk in cut::chunks(stream, cuts) {
             parser.push(chunk, &mut recorded);

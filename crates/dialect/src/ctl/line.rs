@@ -233,6 +233,8 @@ pub(super) enum Maybe {
     Call(usize),
     /// A `call` line with so many fields; `inside` one or between two.
     Fields { count: u8, inside: bool },
+    /// A `call` line with its fields, a blank, and the CR of its end.
+    Return,
     /// A blank line.
     Blank,
     /// A bare fence line.
@@ -261,6 +263,7 @@ impl Maybe {
             Self::Fields { count, .. } if count < 2 => {
                 Self::Fields { count: count + 1, inside: true }
             }
+            Self::Fields { .. } if byte == b'\r' => Self::Return,
             Self::Blank if blank => self,
             Self::Fence { mark, run, behind: false } if byte == mark => {
                 Self::Fence { mark, run: run + 1, behind: false }

@@ -179,6 +179,10 @@ impl Nesting {
                 return;
             }
             self.section = None;
+            if read == 1 {
+                // The `<` began no section; it may begin another argument's start tag.
+                self.opener = Some(Lexer::new(self.grammar, ARGUMENT, at - 1));
+            }
         }
         match self.opener.as_mut().map(|opener| opener.step(byte)) {
             Some(TagStep::More) => return,
@@ -243,6 +247,7 @@ mod tests {
         assert_eq!(depth("<parameter name=\"q\"><![CDATA[x]]></parameter>"), 0);
         assert_eq!(depth("<parameter name=\"q\"><![CDATA[x]]> \n</parameter>"), 0);
         assert_eq!(depth("<parameter name=\"q\"> <![CDATA[x"), 0);
+        assert_eq!(depth("<parameter><parameter><![CDATA[x"), 1);
         assert_eq!(depth("<<parameter><![CDATA[<parameter ><![CDATA["), 2);
         assert_eq!(depth("<parameter name=\"q\"><!]]><![CDATA[[CDATA["), 0);
     }

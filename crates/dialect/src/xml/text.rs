@@ -29,7 +29,7 @@ impl Xml {
         if let Some(signal) = signal {
             self.signal(signal, window, sink);
         } else if used < piece.len() {
-            let set = if self.void == Mention::No { TEXT } else { TEXT_VOID };
+            let set = if self.void.allows_bare() { TEXT } else { TEXT_VOID };
             self.state = State::TextTag(Lexer::new(self.grammar, set, self.pos));
             self.pos += 1;
         }
@@ -55,7 +55,7 @@ impl Xml {
                     return;
                 }
                 Step::Done(Tag::CloseWrapper) => {
-                    self.void = Mention::No;
+                    self.void.mark(self.code.depth(), false);
                     return self.pass_text(lexer.start, self.pos, window, sink);
                 }
                 _ if lexer.keyword == Some(Tag::OpenCall) => {
@@ -151,9 +151,9 @@ impl Xml {
         window: &Window<'_>,
         sink: &mut impl Sink,
     ) {
-        let mention = Mention::behind(self.code.depth());
-        self.void = self.void.or(mention);
-        self.saw = self.saw.or(mention);
+        let depth = self.code.depth();
+        self.void.mark(depth, true);
+        self.saw = self.saw.or(Mention::behind(depth));
         self.pass_text(start, tag_end, window, sink);
     }
 
@@ -161,7 +161,7 @@ impl Xml {
         let depth = self.code.depth();
         self.code.enter_block();
         if !bare {
-            self.void = Mention::No;
+            self.void.mark(depth, false);
             self.saw = self.saw.or(Mention::behind(depth));
         }
         self.block = Some(Block {
@@ -221,10 +221,9 @@ impl Xml {
 
     /// A waiting run was closed: what began behind it was code.
     fn was_code(&mut self, index: usize, window: &Window<'_>, sink: &mut impl Sink) {
-        for mention in [&mut self.void, &mut self.saw] {
-            if matches!(mention, Mention::Perhaps(depth) if *depth > index) {
-                *mention = Mention::No;
-            }
+        self.void.was_code(index);
+        if matches!(self.saw, Mention::Perhaps(depth) if depth > index) {
+            self.saw = Mention::No;
         }
         if self.undecided.is_empty() {
             return;
@@ -248,10 +247,9 @@ impl Xml {
 
     /// The line ended: what waited on it counts.
     pub(super) fn was_no_code(&mut self, window: &Window<'_>, sink: &mut impl Sink) {
-        for mention in [&mut self.void, &mut self.saw] {
-            if matches!(mention, Mention::Perhaps(_)) {
-                *mention = Mention::Yes;
-            }
+        self.void.was_no_code();
+        if matches!(self.saw, Mention::Perhaps(_)) {
+            self.saw = Mention::Yes;
         }
         while !self.undecided.is_empty() {
             self.decide_first(window, sink);

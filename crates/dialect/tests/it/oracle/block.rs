@@ -15,8 +15,6 @@ pub(crate) struct Damage {
     /// The first byte of the offending construct; reading goes on there.
     pub(crate) at: usize,
     in_section: bool,
-    /// Whether the call's identity was confirmed.
-    started: bool,
     /// Whether it is an `<invoke` where the closer of this call is missing.
     is_next_call: bool,
 }
@@ -31,10 +29,10 @@ pub(crate) struct Block {
 /// Blocks.
 impl Page<'_> {
     /// The engaged block from `open` with its first call at `first`.
-    pub(crate) fn block(&self, open: usize, first: usize, is_held: bool) -> Block {
+    pub(crate) fn block(&self, open: usize, first: usize) -> Block {
         match self.question.commit {
             Commit::Block => self.whole_block(open, first),
-            Commit::Call => self.block_by_calls(open, first, is_held),
+            Commit::Call => self.block_by_calls(open, first),
         }
     }
 
@@ -57,7 +55,7 @@ impl Page<'_> {
                     Err(damage) => break damage,
                 },
                 Between::Closer(end) => return Block { said, end, damaged_at: None },
-                Between::End => break self.cut(false),
+                Between::End => break self.cut(),
             }
         };
         let end = end_of_stretch(text, damage.at, damage.in_section, &["</tool_calls"])
@@ -67,8 +65,7 @@ impl Page<'_> {
         Block { said, end, damaged_at: Some(damage.at) }
     }
 
-    /// While a run waits nothing is confirmed: a call that is damaged then was never started.
-    fn block_by_calls(&self, open: usize, first: usize, is_held: bool) -> Block {
+    fn block_by_calls(&self, open: usize, first: usize) -> Block {
         let text = self.text;
         let mut block = Block { said: Vec::new(), end: text.len(), damaged_at: None };
         let mut i = first;
@@ -102,10 +99,8 @@ impl Page<'_> {
                     Err(damage) => damage,
                 },
             };
-            if !damage.started || is_held && block.damaged_at.is_none() {
-                let from = if i == first { open } else { i };
-                block.said.push(Said::Text(from, damage.at));
-            }
+            let from = if i == first { open } else { i };
+            block.said.push(Said::Text(from, damage.at));
             block.said.push(Said::Violation { kind: damage.kind, offset: damage.at });
             block.damaged_at.get_or_insert(damage.at);
             i = damage.at;
@@ -130,29 +125,27 @@ impl Page<'_> {
         }
     }
 
-    fn cut(&self, started: bool) -> Damage {
+    fn cut(&self) -> Damage {
         let kind = match self.question.end {
             End::Stop => "unclosed",
             End::Length | End::Broken => "truncated",
         };
         let at = self.text.len();
-        Damage { kind, at, in_section: false, started, is_next_call: false }
+        Damage { kind, at, in_section: false, is_next_call: false }
     }
 
     /// The call at `at`, where `<invoke` and a boundary stand, and its end.
     pub(crate) fn call(&self, at: usize, is_bare: bool) -> Result<(Said, usize), Damage> {
         let text = self.text;
         let limits = self.question.limits;
-        let damage =
-            |kind, at| Damage { kind, at, in_section: false, started: true, is_next_call: false };
-        let unnamed = |kind| Damage { started: false, ..damage(kind, at) };
+        let damage = |kind, at| Damage { kind, at, in_section: false, is_next_call: false };
         let (name, mut i) = match tag::start_tag(text, at, "<invoke".len(), false) {
             Tag::Whole { end, name, .. } => match named(name, limits.name_bytes) {
                 Ok(name) => (name, end),
-                Err(kind) => return Err(unnamed(kind.unwrap_or("nameless"))),
+                Err(kind) => return Err(damage(kind.unwrap_or("nameless"), at)),
             },
-            Tag::Malformed(_) => return Err(unnamed("nameless")),
-            Tag::Cut => return Err(self.cut(false)),
+            Tag::Malformed(_) => return Err(damage("nameless", at)),
+            Tag::Cut => return Err(self.cut()),
         };
         let mut arguments = Vec::new();
         loop {
@@ -171,7 +164,7 @@ impl Page<'_> {
                     rest.len() <= word.len() && tag::stands(rest, 0, &word[..rest.len()])
                 });
                 return Err(if is_undecided {
-                    self.cut(true)
+                    self.cut()
                 } else {
                     Damage { is_next_call, ..damage("stray_text", i) }
                 });
@@ -186,7 +179,7 @@ impl Page<'_> {
                         Ok((Said::Call { id: None, name, arguments }, end))
                     }
                     Tag::Malformed(_) => Err(damage("wrong_closer", i)),
-                    Tag::Cut => Err(self.cut(true)),
+                    Tag::Cut => Err(self.cut()),
                 };
             }
             let (key, from) = match tag::start_tag(text, i, word.len(), false) {
@@ -195,7 +188,7 @@ impl Page<'_> {
                     Err(kind) => return Err(damage(kind.unwrap_or("bad_parameter"), i)),
                 },
                 Tag::Malformed(_) => return Err(damage("bad_parameter", i)),
-                Tag::Cut => return Err(self.cut(true)),
+                Tag::Cut => return Err(self.cut()),
             };
             match value::value(text, from, is_bare) {
                 Ok(whole) => {
@@ -203,7 +196,7 @@ impl Page<'_> {
                     arguments.push((key, json::xml(place, &whole)));
                     i = whole.end;
                 }
-                Err(Fault { kind: value::CUT, .. }) => return Err(self.cut(true)),
+                Err(Fault { kind: value::CUT, .. }) => return Err(self.cut()),
                 Err(Fault { kind, at, in_section }) => {
                     return Err(Damage { in_section, ..damage(kind, at) });
                 }

@@ -10,22 +10,16 @@ const LINE: usize = 4096;
 /// Largest declared length.
 const BODY: u64 = 8 << 20;
 
-/// A reading, and whether its text is decided: which of a damaged frame's bytes are text and which
-/// are left to whoever holds the call is not asked here.
-pub(crate) struct Reading {
-    pub(crate) outcome: Outcome,
-    pub(crate) text_is_decided: bool,
-}
-
-/// The outcome of a text; with `lengths`, an argument of digits is a length.
-pub(crate) fn read(question: &Question<'_>, lengths: bool) -> Reading {
+/// The outcome of a text; with `lengths`, an argument of digits is a length. Where a violation is
+/// certain is not asked here.
+pub(crate) fn read(question: &Question<'_>, lengths: bool) -> Outcome {
     let mut page = Page { question, text: question.text, lengths, said: Vec::new(), saw: false };
-    let broken = page.read();
+    page.read();
     let mut outcome = super::outcome(question.text, &page.said, page.saw);
     for violation in &mut outcome.violations {
         violation.offset = None;
     }
-    Reading { outcome, text_is_decided: !broken }
+    outcome
 }
 
 struct Page<'a> {
@@ -44,8 +38,7 @@ struct Line<'a> {
 }
 
 impl Page<'_> {
-    /// Whether a started frame was damaged.
-    fn read(&mut self) -> bool {
+    fn read(&mut self) {
         let text = self.text;
         let mut fence: Option<(u8, usize)> = None;
         // Behind a frame: blank lines, and one lone fence line, are no text.
@@ -80,12 +73,12 @@ impl Page<'_> {
                         self.saw = true;
                         self.said.push(Said::Text(i, text.len()));
                         self.said.push(Said::Violation { kind, offset: i });
-                        return false;
+                        return;
                     }
                     Header::Call(..) if frames == self.question.limits.calls => {
                         self.said.push(Said::Text(i, text.len()));
                         self.said.push(Said::Violation { kind: "limit", offset: i });
-                        return false;
+                        return;
                     }
                     Header::Call(id, name) => {
                         self.saw = true;
@@ -98,8 +91,9 @@ impl Page<'_> {
                                 continue;
                             }
                             Err(kind) => {
+                                self.said.push(Said::Text(i, text.len()));
                                 self.said.push(Said::Violation { kind, offset: i });
-                                return true;
+                                return;
                             }
                         }
                     }
@@ -114,7 +108,6 @@ impl Page<'_> {
             self.said.push(Said::Text(i, line.next));
             i = line.next;
         }
-        false
     }
 
     fn header(&self, line: &Line<'_>) -> Header {

@@ -25,6 +25,7 @@ pub(crate) fn read(question: &Question<'_>) -> Outcome {
     }
     let mut said = Vec::new();
     let mut saw = place.saw;
+    let mut is_cut = false;
     for piece in place.pieces {
         match piece {
             Top::Text(from, to) => said.push(Said::Text(from, to)),
@@ -34,16 +35,17 @@ pub(crate) fn read(question: &Question<'_>) -> Outcome {
             Top::Block { from, to, behind: 1.., .. }
                 if question.end != End::Stop && page.text.len() - to < DECIDED =>
             {
-                let end = page.text.len();
-                said.push(Said::Text(from, end));
-                said.push(Said::Violation { kind: "truncated", offset: end });
-                break;
+                said.push(Said::Text(from, to));
+                is_cut = true;
             }
             Top::Block { said: inner, .. } => {
                 saw = true;
                 said.extend(inner);
             }
         }
+    }
+    if is_cut {
+        said.push(Said::Violation { kind: "truncated", offset: page.text.len() });
     }
     super::outcome(question.text, &said, saw)
 }
@@ -118,10 +120,15 @@ impl Place {
         self.at = to;
     }
 
-    /// A line of text is over: no run waits any more, and what waited for its rest is a block.
+    /// A line of text is over: no run waits any more.
     fn end_line(&mut self) {
         self.line += 1;
         self.runs.clear();
+        self.decide();
+    }
+
+    /// What waited for the rest of its line is a block.
+    fn decide(&mut self) {
         for piece in &mut self.pieces {
             if let Top::Block { behind, .. } = piece {
                 *behind = 0;
@@ -289,7 +296,7 @@ impl Page<'_> {
             return;
         }
         place.void = false;
-        let Block { said, end, damaged_at } = self.block(at, first, !place.runs.is_empty());
+        let Block { said, end, damaged_at } = self.block(at, first);
         let mut behind = place.runs.len();
         if let Some(damaged_at) = damaged_at.filter(|_| behind > 0) {
             match self.rest_of_line(damaged_at, &place.runs) {
@@ -304,7 +311,11 @@ impl Page<'_> {
                     place.pieces.extend(said.into_iter().find(violation).map(Top::Undecided));
                     return;
                 }
-                Rest::Unknown | Rest::Ends => behind = 0,
+                Rest::Ends => {
+                    place.decide();
+                    behind = 0;
+                }
+                Rest::Unknown => behind = 0,
             }
         }
         place.pieces.push(Top::Block { from: at, to: end, said, behind, is_code: false });
