@@ -99,3 +99,52 @@ pub(crate) fn quoted(names: &[String]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `calls` are the names in order; `expected` is the member that they break, or empty.
+    fn check(wanted: &ToolChoice, single: bool, calls: &str, expected: &str) {
+        let choice = Choice { wanted: wanted.clone(), single };
+        let names: Vec<_> = calls.split_whitespace().collect();
+        let result = names
+            .iter()
+            .enumerate()
+            .try_for_each(|(before, name)| choice.check(name, before))
+            .and_then(|()| choice.check_end(names.len()));
+        let broken = match result {
+            Ok(()) => "",
+            Err(Problem::Choice { param, reason }) => {
+                assert!(!reason.is_empty());
+                param
+            }
+            Err(problem) => panic!("{problem:?}"),
+        };
+        assert_eq!(broken, expected, "{wanted:?} {calls}");
+    }
+
+    #[test]
+    fn choices_are_met_or_not() {
+        let named = ToolChoice::Named("a".to_owned());
+        let allowed = |required| ToolChoice::Allowed {
+            names: vec!["a".to_owned(), "b".to_owned()],
+            required,
+        };
+        for (wanted, none, a, b, c) in [
+            (ToolChoice::Auto, "", "", "", ""),
+            (ToolChoice::None, "", "tool_choice", "tool_choice", "tool_choice"),
+            (ToolChoice::Required, "tool_choice", "", "", ""),
+            (named, "tool_choice", "", "tool_choice", "tool_choice"),
+            (allowed(false), "", "", "", "tool_choice"),
+            (allowed(true), "tool_choice", "", "", "tool_choice"),
+        ] {
+            for (calls, expected) in [("", none), ("a", a), ("b", b), ("c", c)] {
+                check(&wanted, false, calls, expected);
+                check(&wanted, true, calls, expected);
+            }
+        }
+        check(&ToolChoice::Auto, true, "a b", "parallel_tool_calls");
+        check(&ToolChoice::Auto, false, "a b", "");
+    }
+}

@@ -13,7 +13,7 @@ use crate::{
     Policy, ReasoningCalls, Verdict,
     content::{Content, Opening, is_blank},
     decode::{Decoded, Event as In},
-    harvest::{Harvest, Harvested},
+    harvest::{Harvested, Harvester},
     record::Repair,
     verdict::Contract,
 };
@@ -89,7 +89,7 @@ struct Natives {
 /// Reasoning with calls in it, held until the visible text shows whether they count.
 #[derive(Clone, Debug)]
 struct Reasoning {
-    harvest: Harvest,
+    harvest: Harvester,
     /// The reasoning that has not gone out: from the first call on, or what may become one.
     raw: String,
     /// The same, taken apart.
@@ -101,7 +101,7 @@ struct Reasoning {
 pub(crate) struct Govern {
     contract: Contract,
     policy: Policy,
-    visible: Option<Harvest>,
+    visible: Option<Harvester>,
     /// `None` once its calls can no longer count.
     reasoning: Option<Reasoning>,
     natives: Natives,
@@ -122,7 +122,7 @@ impl Govern {
     pub(crate) fn new(contract: Contract, policy: &Policy, harvests: bool) -> Self {
         let harvest = || {
             let language = policy.dialect.filter(|_| harvests)?;
-            Some(Harvest::new(language.parser(Options {
+            Some(Harvester::new(language.parser(Options {
                 tools: contract.tools.clone(),
                 commit: policy.commit,
                 limits: policy.limits,

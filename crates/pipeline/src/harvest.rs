@@ -1,9 +1,8 @@
-//! Calls out of one text: a dialect's parser, with the bytes of an open call kept until it is decided.
+//! Calls out of one text, as the stages speak of them.
 //!
-//! What the parser leaves to its holder is done here and only here: the bytes of a call that broke
-//! after its identity was confirmed become text again.
+//! The parser and the release of broken calls are the dialect's ([`Harvest`]); this names what came.
 
-use callgate_dialect::{Call, End, Event, NoteKind, Parser, RepairKind, Violation};
+use callgate_dialect::{Call, End, Event, Harvest, NoteKind, Parser, RepairKind, Violation};
 
 /// What a text gave, in order.
 #[derive(Clone, Debug)]
@@ -17,94 +16,88 @@ pub(crate) enum Harvested {
     Note(NoteKind),
 }
 
-/// A parser and the bytes of its open call.
+/// A parser of one text.
 #[derive(Clone, Debug)]
-pub(crate) struct Harvest {
-    parser: Parser,
-    /// The text from `base` on: of the open call, else what the parser has not accounted for.
-    raw: Vec<u8>,
-    base: u64,
-    /// Where the open call began.
-    open: Option<u64>,
-}
+pub(crate) struct Harvester(Harvest);
 
-impl Harvest {
+impl Harvester {
     pub(crate) fn new(parser: Parser) -> Self {
-        Self { parser, raw: Vec::new(), base: 0, open: None }
+        Self(Harvest::new(parser))
     }
 
     pub(crate) fn push(&mut self, text: &str, out: &mut Vec<Harvested>) {
-        self.raw.extend_from_slice(text.as_bytes());
-        let mut taker = Taker { raw: &self.raw, base: self.base, open: &mut self.open, out };
-        self.parser.push(text.as_bytes(), &mut |event: Event<'_>| taker.take(event));
-        // What the parser still holds may turn out to begin a call.
-        let end = self.base + self.raw.len() as u64;
-        let held = end.saturating_sub(self.parser.pending() as u64);
-        let keep = self.open.unwrap_or(held).clamp(self.base, end);
-        if keep > self.base {
-            self.raw.drain(..(keep - self.base) as usize);
-            self.base = keep;
-        }
+        self.0.push(text.as_bytes(), &mut |event: Event<'_>| take(event, out));
     }
 
     pub(crate) fn finish(&mut self, end: End, out: &mut Vec<Harvested>) {
-        let mut taker = Taker { raw: &self.raw, base: self.base, open: &mut self.open, out };
-        self.parser.finish(end, &mut |event: Event<'_>| taker.take(event));
-        self.raw.clear();
+        self.0.finish(end, &mut |event: Event<'_>| take(event, out));
     }
 }
 
-struct Taker<'t> {
-    raw: &'t [u8],
-    base: u64,
-    open: &'t mut Option<u64>,
-    out: &'t mut Vec<Harvested>,
+fn take(event: Event<'_>, out: &mut Vec<Harvested>) {
+    let harvested = match event {
+        Event::Text { bytes, .. } => {
+            // The input is text, so a parser that keeps sequences whole gives text.
+            let text = String::from_utf8_lossy(bytes);
+            match out.last_mut() {
+                Some(Harvested::Text(last)) => return last.push_str(&text),
+                _ => Harvested::Text(text.into_owned()),
+            }
+        }
+        Event::CallReady { call, .. } => Harvested::Call(call),
+        Event::Violation(violation) => Harvested::Violation(violation),
+        Event::Repair { kind, .. } => Harvested::Repair(kind),
+        Event::Note { kind, .. } => Harvested::Note(kind),
+        Event::CallStart { .. } | Event::Structure { .. } => match out.last() {
+            Some(Harvested::Markup) => return,
+            _ => Harvested::Markup,
+        },
+        Event::ArgStart { .. } | Event::ArgDelta { .. } | Event::ArgEnd { .. } => return,
+    };
+    out.push(harvested);
 }
 
-impl Taker<'_> {
-    fn take(&mut self, event: Event<'_>) {
-        match event {
-            Event::Text { bytes, .. } => self.text(bytes),
-            Event::CallStart { span, .. } => {
-                *self.open = Some(span.start);
-                self.markup();
+#[cfg(test)]
+mod tests {
+    use callgate_dialect::{Commit, Language, Options};
+
+    use super::*;
+
+    /// Text as it is, `[name]` for a call, `{kind}` for a violation; markup is left out.
+    fn check(language: Language, commit: Commit, input: &str, expected: &str) {
+        for width in [1, 3, 1000] {
+            let mut harvest =
+                Harvester::new(language.parser(Options { commit, ..Options::default() }));
+            let mut out = Vec::new();
+            let chars: Vec<char> = input.chars().collect();
+            for chunk in chars.chunks(width) {
+                harvest.push(&chunk.iter().collect::<String>(), &mut out);
             }
-            Event::CallReady { call, .. } => {
-                *self.open = None;
-                self.out.push(Harvested::Call(call));
-            }
-            Event::Violation(violation) => {
-                *self.open = None;
-                if violation.call.is_some() {
-                    let local = |at: u64| {
-                        usize::try_from(at.saturating_sub(self.base))
-                            .unwrap_or(self.raw.len())
-                            .min(self.raw.len())
-                    };
-                    let raw = &self.raw[local(violation.raw.start)..local(violation.raw.end)];
-                    self.text(raw);
-                }
-                self.out.push(Harvested::Violation(violation));
-            }
-            Event::Repair { kind, .. } => self.out.push(Harvested::Repair(kind)),
-            Event::Note { kind, .. } => self.out.push(Harvested::Note(kind)),
-            Event::Structure { .. } => self.markup(),
-            Event::ArgStart { .. } | Event::ArgDelta { .. } | Event::ArgEnd { .. } => {}
+            harvest.finish(End::Stop, &mut out);
+            let shown: String = out
+                .into_iter()
+                .map(|item| match item {
+                    Harvested::Text(text) => text,
+                    Harvested::Call(call) => format!("[{}]", call.name),
+                    Harvested::Violation(violation) => format!("{{{}}}", violation.kind.name()),
+                    Harvested::Markup | Harvested::Repair(_) | Harvested::Note(_) => String::new(),
+                })
+                .collect();
+            assert_eq!(shown, expected, "{width} characters at a time");
         }
     }
 
-    fn markup(&mut self) {
-        if !matches!(self.out.last(), Some(Harvested::Markup)) {
-            self.out.push(Harvested::Markup);
-        }
-    }
-
-    fn text(&mut self, bytes: &[u8]) {
-        // The input is text, so a parser that keeps sequences whole gives text.
-        let text = String::from_utf8_lossy(bytes);
-        match self.out.last_mut() {
-            Some(Harvested::Text(last)) => last.push_str(&text),
-            _ => self.out.push(Harvested::Text(text.into_owned())),
-        }
+    #[test]
+    fn the_bytes_of_a_call_that_broke_are_text_in_its_place() {
+        let ctl =
+            |input: &str, expected| check(Language::CtlHeredoc, Commit::Block, input, expected);
+        ctl("é\ncall c1 now\nend\nx", "é\n[now]x");
+        ctl("é\ncall c1 f\narg p 🦀\nhm\nx", "é\ncall c1 f\narg p 🦀\nhm\n{unexpected_line}x");
+        ctl("call c1 now\nend\ncall c2 f\narg p", "[now]call c2 f\narg p{frame_eof}");
+        let xml = |input: &str, expected| check(Language::Xml, Commit::Call, input, expected);
+        let open = "<tool_calls><invoke name=\"f\">";
+        xml(&format!("é{open}</invoke></tool_calls>x"), "é[f]x");
+        let broken = format!("é{open}🦀</invoke></tool_calls>x");
+        xml(&broken, &broken.replace('🦀', "{stray_text}🦀"));
     }
 }

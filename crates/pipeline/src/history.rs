@@ -126,19 +126,27 @@ impl<'w> Writer<'w> {
 
     /// One message: a plain text if it has nothing but text.
     fn push(&mut self, role: Role, parts: Vec<Part>) {
-        if parts.iter().all(|part| matches!(part, Part::Text(_))) {
-            let texts: Vec<_> = parts
-                .iter()
-                .filter_map(|part| match part {
-                    Part::Text(text) => Some(text.as_str()),
-                    _ => None,
-                })
-                .collect();
-            self.out.push(text_message(role, joined(&texts)));
-        } else {
-            self.out.push(NewMessage::Parts { role, parts });
+        let mut parts = merged(parts);
+        self.out.push(match parts.as_mut_slice() {
+            [Part::Text(text)] => text_message(role, std::mem::take(text)),
+            _ => NewMessage::Parts { role, parts },
+        });
+    }
+}
+
+/// The parts with neighbouring texts joined; there is always one, if only an empty text.
+fn merged(parts: Vec<Part>) -> Vec<Part> {
+    let mut out: Vec<Part> = Vec::with_capacity(parts.len());
+    for part in parts {
+        match (out.last_mut(), part) {
+            (Some(Part::Text(last)), Part::Text(text)) => *last = joined(&[last, &text]),
+            (_, part) => out.push(part),
         }
     }
+    if out.is_empty() {
+        out.push(Part::Text(String::new()));
+    }
+    out
 }
 
 fn is_text(message: &Message) -> bool {
@@ -155,4 +163,33 @@ fn joined(texts: &[&str]) -> String {
         out.push_str(text);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(parts: &[&str], expected: &[&str]) {
+        let part = |text: &&str| match *text {
+            "image" => Part::Opaque(serde_json::value::RawValue::from_string("{}".into()).unwrap()),
+            text => Part::Text(text.to_owned()),
+        };
+        let merged = merged(parts.iter().map(part).collect());
+        let shown: Vec<_> = merged
+            .iter()
+            .map(|part| match part {
+                Part::Text(text) => text.as_str(),
+                _ => "image",
+            })
+            .collect();
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn texts_are_joined_with_a_blank_line() {
+        check(&[], &[""]);
+        check(&["a", "b\n", "c\n\n", "d"], &["a\n\nb\n\nc\n\n\nd"]);
+        check(&["", "a", ""], &["a"]);
+        check(&["a", "image", "b", "c"], &["a", "image", "b\n\nc"]);
+    }
 }

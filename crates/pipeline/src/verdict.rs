@@ -166,3 +166,71 @@ fn compile(schema: &Value) -> Option<Validator> {
         .build(schema)
         .ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contract(schema: &str) -> Contract {
+        let parameters = serde_json::value::RawValue::from_string(schema.to_owned()).ok();
+        Contract::new(&[ToolDeclaration { name: "f".to_owned(), description: None, parameters }])
+    }
+
+    /// `expected` is the path at which the arguments are invalid; `None` if they are valid.
+    fn check(schema: &str, arguments: &str, validate: Validate, expected: Option<&str>) {
+        let path = match contract(schema).judge("f", arguments, validate) {
+            Verdict::Valid => None,
+            Verdict::Invalid { path, reason } => {
+                assert!(!reason.is_empty() && reason.len() <= REASON_MAX + 3, "{reason}");
+                Some(path)
+            }
+            verdict => panic!("{verdict:?}"),
+        };
+        assert_eq!(path.as_deref(), expected, "{arguments}");
+    }
+
+    #[test]
+    fn arguments_are_checked_as_far_as_the_policy_says() {
+        let schema = r#"{"properties":{"a":{"items":{"type":"integer"}}},"required":["a"]}"#;
+        let (deep, list) = (r#"{"a":[1,"x"]}"#, "[1]");
+        check(schema, r#"{"a":[1]}"#, Validate::Schema, None);
+        check(schema, deep, Validate::Schema, Some("/a/1"));
+        check(schema, deep, Validate::Json, None);
+        check(schema, "{}", Validate::Schema, Some(""));
+        for broken in [list, "{", "", "null", "{} {}"] {
+            check(schema, broken, Validate::Json, Some(""));
+            check(schema, broken, Validate::Off, None);
+        }
+    }
+
+    #[test]
+    fn a_schema_that_cannot_be_used_checks_nothing() {
+        for schema in [
+            "{\"type\":7}",
+            "{\"$ref\":\"http://localhost/x\"}",
+            "{\"properties\":{\"a\":{\"pattern\":\"(\"}}}",
+            "true",
+        ] {
+            check(schema, "{\"a\":\"b\"}", Validate::Schema, None);
+        }
+    }
+
+    #[test]
+    fn a_reason_is_short_whatever_it_quotes() {
+        let arguments = format!("{{\"a\":\"{}\"}}", "é".repeat(10_000));
+        check(
+            r#"{"properties":{"a":{"type":"integer"}}}"#,
+            &arguments,
+            Validate::Schema,
+            Some("/a"),
+        );
+    }
+
+    #[test]
+    fn only_declared_names_are_known() {
+        let contract = contract("{}");
+        for name in ["", "F", "f ", "functions.f"] {
+            assert_eq!(contract.judge(name, "{}", Validate::Off), Verdict::Undeclared);
+        }
+    }
+}

@@ -47,26 +47,26 @@ fn frame(choices: &Value) -> String {
 }
 
 /// A frame with this delta.
-pub(crate) fn delta(delta: Value) -> String {
+pub(crate) fn delta(delta: &Value) -> String {
     frame(&json!([{ "index": 0, "delta": delta, "finish_reason": null }]))
 }
 
 /// The first frame of a stream.
 pub(crate) fn opening() -> String {
-    delta(json!({ "role": "assistant", "content": "" }))
+    delta(&json!({ "role": "assistant", "content": "" }))
 }
 
 pub(crate) fn text(text: &str) -> String {
-    delta(json!({ "content": text }))
+    delta(&json!({ "content": text }))
 }
 
 pub(crate) fn reasoning(text: &str) -> String {
-    delta(json!({ "reasoning_content": text }))
+    delta(&json!({ "reasoning_content": text }))
 }
 
 /// A delta that opens a call.
 pub(crate) fn call(index: u32, id: &str, name: &str, arguments: &str) -> String {
-    delta(json!({ "tool_calls": [{
+    delta(&json!({ "tool_calls": [{
         "index": index, "id": id, "type": "function",
         "function": { "name": name, "arguments": arguments },
     }] }))
@@ -74,7 +74,7 @@ pub(crate) fn call(index: u32, id: &str, name: &str, arguments: &str) -> String 
 
 /// A delta that continues one.
 pub(crate) fn more(index: u32, arguments: &str) -> String {
-    delta(json!({ "tool_calls": [{ "index": index, "function": { "arguments": arguments } }] }))
+    delta(&json!({ "tool_calls": [{ "index": index, "function": { "arguments": arguments } }] }))
 }
 
 pub(crate) fn finish(reason: &str) -> String {
@@ -98,7 +98,7 @@ pub(crate) fn stream(parts: &[String], reason: &str) -> String {
 }
 
 /// A whole reply with this message.
-pub(crate) fn whole(message: Value, reason: &str) -> String {
+pub(crate) fn whole(message: &Value, reason: &str) -> String {
     let mut full = json!({ "role": "assistant", "content": null, "refusal": null });
     for (name, value) in message.as_object().unwrap() {
         full[name] = value.clone();
@@ -185,14 +185,14 @@ pub(crate) fn native() -> Vec<Body> {
     add("length", stream(&[text("Hel")], "length"), "\"Hel\" length", &[]);
     add("filter", stream(&[text("Hel")], "content_filter"), "\"Hel\" content_filter", &[]);
     add("unknown finish", stream(&[text("Hel")], "tired"), "\"Hel\" tired", &[]);
-    let refusal = delta(json!({ "refusal": "I won't." }));
+    let refusal = delta(&json!({ "refusal": "I won't." }));
     add("refusal", stream(&[refusal], "stop"), r#"refusal "I won't." stop"#, &[]);
     let thought = [reasoning("Hm"), reasoning("m."), text("Yes.")];
     add("reasoning", stream(&thought, "stop"), r#"(Hmm.) "Yes." stop"#, &[]);
-    let other_name = delta(json!({ "reasoning": "Hm" }));
+    let other_name = delta(&json!({ "reasoning": "Hm" }));
     let renamed = stream(&[other_name, text("Yes.")], "stop").replace("\"index\":0,", "");
     add("the other name, no index", renamed, r#"(Hm) "Yes." stop"#, &[]);
-    let parts = delta(json!({ "content": [
+    let parts = delta(&json!({ "content": [
         { "type": "thinking", "thinking": [{ "type": "text", "text": "Hm" }] },
         { "type": "text", "text": "Yes." },
     ] }));
@@ -219,9 +219,9 @@ pub(crate) fn native() -> Vec<Body> {
         r#""Hello, wörld 🦀\n" stop"#,
         &[],
     );
-    let empties = delta(json!({ "content": "", "annotations": [], "x": {} }));
+    let empties = delta(&json!({ "content": "", "annotations": [], "x": {} }));
     add("empty members only", stream(&[empties], "stop"), "!EMPTY_ASSISTANT_RESPONSE", &[]);
-    let image = delta(json!({ "images": [{ "url": "data:," }] }));
+    let image = delta(&json!({ "images": [{ "url": "data:," }] }));
     add("a member nobody knows", stream(&[image], "stop"), "stop", &[]);
 
     add("empty turn", stream(&[], "stop"), "!EMPTY_ASSISTANT_RESPONSE", &[]);
@@ -289,7 +289,7 @@ pub(crate) fn native() -> Vec<Body> {
         &format!("{read_a} {read_b} tool_calls"),
         &two,
     );
-    let at_once = delta(json!({ "content": "Both.", "tool_calls": [
+    let at_once = delta(&json!({ "content": "Both.", "tool_calls": [
         { "index": 0, "id": "c1", "type": "function", "function": { "name": "read", "arguments": A } },
         { "index": 1, "id": "c2", "type": "function", "function": { "name": "read", "arguments": B } },
     ] }));
@@ -311,7 +311,7 @@ pub(crate) fn native() -> Vec<Body> {
         &one,
     );
     let no_ids =
-        delta(json!({ "tool_calls": [{ "function": { "name": "read", "arguments": A } }] }));
+        delta(&json!({ "tool_calls": [{ "function": { "name": "read", "arguments": A } }] }));
     add("no id, no index", stream(&[no_ids], "tool_calls"), &format!("{read_a} tool_calls"), &one);
     add(
         "no arguments",
@@ -462,39 +462,39 @@ pub(crate) fn native() -> Vec<Body> {
         status,
         &[],
     );
-    add("JSON cut", whole(json!({ "content": "Hi" }), "stop")[..90].to_owned(), protocol, &[]);
-    add("whole", whole(json!({ "content": "Hi" }), "stop") + "\n", "\"Hi\" stop", &[]);
+    add("JSON cut", whole(&json!({ "content": "Hi" }), "stop")[..90].to_owned(), protocol, &[]);
+    add("whole", whole(&json!({ "content": "Hi" }), "stop") + "\n", "\"Hi\" stop", &[]);
     add(
         "whole, empty",
-        whole(json!({ "annotations": [] }), "stop"),
+        whole(&json!({ "annotations": [] }), "stop"),
         "!EMPTY_ASSISTANT_RESPONSE",
         &[],
     );
     add(
         "whole, cut",
-        whole(json!({ "content": "Hi" }), "x").replace("\"x\"", "null"),
+        whole(&json!({ "content": "Hi" }), "x").replace("\"x\"", "null"),
         &format!("\"Hi\" {ended_early}"),
         &[],
     );
-    add("whole, refusal", whole(json!({ "refusal": "No." }), "stop"), "refusal \"No.\" stop", &[]);
+    add("whole, refusal", whole(&json!({ "refusal": "No." }), "stop"), "refusal \"No.\" stop", &[]);
     let calls = json!({ "content": "Both.", "reasoning_content": "Hm", "tool_calls": [
         { "id": "c1", "type": "function", "function": { "name": "read", "arguments": A } },
         { "id": "c2", "type": "function", "function": { "name": "read", "arguments": B } },
     ] });
     add(
         "whole, calls",
-        whole(calls.clone(), "stop"),
+        whole(&calls, "stop"),
         &format!("(Hm) \"Both.\" {read_a} {read_b} tool_calls"),
         &two,
     );
     let call = json!({ "tool_calls": [
         { "id": "c1", "type": "function", "function": { "name": "read", "arguments": "{\"path\":\"a" } },
     ] });
-    add("whole, limit in a call", whole(call.clone(), "length"), "length", &[]);
-    add("whole, half a call", whole(call, "tool_calls"), "!CLIENT_TOOL_ARGS_INVALID", &[]);
+    add("whole, limit in a call", whole(&call, "length"), "length", &[]);
+    add("whole, half a call", whole(&call, "tool_calls"), "!CLIENT_TOOL_ARGS_INVALID", &[]);
     add(
         "whole, no role",
-        whole(json!({ "content": "Hi" }), "stop").replace("\"role\":\"assistant\",", ""),
+        whole(&json!({ "content": "Hi" }), "stop").replace("\"role\":\"assistant\",", ""),
         "\"Hi\" stop",
         &[],
     );

@@ -236,17 +236,17 @@ fn providers() {
         words,
     };
     let setup = native();
-    let again = "Send the request again";
-    check(&setup, &[], Some("stop"), &of(Code::EmptyAssistantResponse, true, &[again]));
+    const AGAIN: &str = "Send the request again";
+    check(&setup, &[], Some("stop"), &of(Code::EmptyAssistantResponse, true, &[AGAIN]));
     check(
         &setup,
         &[],
         Some("tool_calls"),
-        &of(Code::UpstreamProtocol, true, &["`tool_calls`", again]),
+        &of(Code::UpstreamProtocol, true, &["`tool_calls`", AGAIN]),
     );
-    check(&setup, &[], None, &of(Code::UpstreamEndedEarly, true, &["finish reason", again]));
+    check(&setup, &[], None, &of(Code::UpstreamEndedEarly, true, &["finish reason", AGAIN]));
     let nothing = setup.fault(Framing::Stream, b"", BodyEnd::Complete).unwrap();
-    judge(&nothing, &of(Code::UpstreamEndedEarly, true, &["empty", again]));
+    judge(&nothing, &of(Code::UpstreamEndedEarly, true, &["empty", AGAIN]));
     let silence = setup.fault(Framing::Stream, b"", broken()).unwrap();
     assert_eq!((silence.code, silence.status()), (Code::UpstreamIdle, 504));
     // The provider's own status stands before the first byte.

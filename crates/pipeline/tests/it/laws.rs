@@ -91,7 +91,7 @@ fn looked_at(body: &Body, framing: Framing, places: Places) -> Vec<usize> {
     let len = body.bytes.len();
     let is_looked_at = |at: usize| match places {
         // A whole reply goes the same way; it is looked at here and there.
-        Places::EveryByte if framing == Framing::Stream || at % 16 == 0 => true,
+        Places::EveryByte if framing == Framing::Stream || at.is_multiple_of(16) => true,
         _ => body.bytes[..at].ends_with(b"\n\n") || at == len,
     };
     (0..=len).filter(|at| is_looked_at(*at)).collect()

@@ -5,7 +5,7 @@ use callgate_pipeline::{BodyEnd, OnInvalid, OnViolation, Policy, Release, Valida
 use serde_json::{Value, json};
 
 use crate::{
-    bodies::{self, call, deltas, finish, opening, stream, text, tools},
+    bodies::{call, deltas, finish, opening, stream, text, tools},
     drive::{Framing, Setup},
 };
 
@@ -302,7 +302,7 @@ fn no_call_was_wanted() {
 fn a_choice_is_not_demanded_of_a_turn_that_was_cut() {
     let setup = Setup::new(tools(), Policy::default()).with("tool_choice", json!("required"));
     for reason in ["length", "content_filter"] {
-        let body = stream(&[bodies::text("So.")], reason);
+        let body = stream(&[text("So.")], reason);
         let reading = setup.read(Framing::Stream, body.as_bytes(), BodyEnd::Complete);
         assert_eq!(reading.to_string(), format!("\"So.\" {reason}"));
     }

@@ -209,16 +209,16 @@ fn history_is_written_in_the_dialect() {
         assert_eq!(calls, expected, "{language}");
         // Results in their order, the image behind its own, then what the person says.
         let parts = messages[3]["content"].as_array().unwrap();
+        let shown = messages[3]["content"].to_string();
         let place = |wanted: &str| {
-            parts
-                .iter()
-                .position(|part| part.to_string().contains(wanted))
-                .unwrap_or_else(|| panic!("{language}: {wanted} in {parts:?}"))
+            shown.find(wanted).unwrap_or_else(|| panic!("{language}: {wanted} in {shown}"))
         };
         assert!(place("the sum") < place("the file"));
         assert!(place("the file") < place("base64,AA=="));
         assert!(place("base64,AA==") < place("And now?"));
-        let file = parts[place("the file")]["text"].as_str().unwrap();
+        let types: Vec<_> = parts.iter().map(|part| part["type"].as_str().unwrap()).collect();
+        assert_eq!(types, ["text", "image_url", "text"]);
+        let file = parts[0]["text"].as_str().unwrap();
         assert!(file.contains("c1"), "{file}");
         if language == Language::Xml {
             assert!(file.contains("read"), "{file}");
