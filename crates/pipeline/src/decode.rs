@@ -85,8 +85,9 @@ pub(crate) struct Decode {
     passing: Passing,
     /// A call has been opened: from here on every frame is taken apart.
     has_call: bool,
-    /// Bytes of arguments so far.
-    argument_bytes: usize,
+    /// Bytes of the turn that are kept until its end: arguments, and text that may hold calls or
+    /// goes into a whole reply.
+    kept_bytes: usize,
     finish: Option<Finish>,
     is_over: bool,
     events: Vec<TurnEvent>,
@@ -99,7 +100,7 @@ impl Decode {
             chat: chat::Decoder::new(),
             passing,
             has_call: false,
-            argument_bytes: 0,
+            kept_bytes: 0,
             finish: None,
             is_over: false,
             events: Vec::new(),
@@ -225,6 +226,18 @@ impl Decode {
         if self.is_over {
             return;
         }
+        self.kept_bytes += match &event {
+            TurnEvent::CallDelta { arguments, .. } => arguments.len(),
+            TurnEvent::Text(text) | TurnEvent::Reasoning(text) | TurnEvent::Refusal(text)
+                if self.passing != Passing::Frames(Framing::Stream) =>
+            {
+                text.len()
+            }
+            _ => 0,
+        };
+        if self.kept_bytes > MAX_REPLY_BYTES {
+            return self.broken(too_long("reply"), out);
+        }
         out.push(Decoded(match event {
             TurnEvent::Start { id, model, created, extra } => {
                 Event::Start(Opening { id, model, created, extra })
@@ -234,13 +247,7 @@ impl Decode {
             TurnEvent::Refusal(text) => Event::Content(Content::Refusal(text)),
             TurnEvent::Extra { name, value } => Event::Content(Content::Extra { name, value }),
             TurnEvent::CallStart { id, name, .. } => Event::CallStart { id, name },
-            TurnEvent::CallDelta { call, arguments } => {
-                self.argument_bytes += arguments.len();
-                if self.argument_bytes > MAX_REPLY_BYTES {
-                    return self.broken(too_long("calls"), out);
-                }
-                Event::CallDelta { call, arguments }
-            }
+            TurnEvent::CallDelta { call, arguments } => Event::CallDelta { call, arguments },
             TurnEvent::CallEnd { call } => Event::CallEnd { call },
             TurnEvent::Usage(usage) => Event::Usage(usage),
             TurnEvent::Finish(finish) => {

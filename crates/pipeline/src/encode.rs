@@ -7,6 +7,9 @@ use callgate_wire::{
 
 use crate::remap::Remapped;
 
+/// At most this much of a failed whole reply's text stands in its error.
+const TEXT_MAX: usize = 64 << 10;
+
 /// The stage.
 #[derive(Clone, Debug)]
 pub(crate) struct Encode {
@@ -16,6 +19,8 @@ pub(crate) struct Encode {
     committed: bool,
     ended: bool,
     failure: Option<Fault>,
+    /// What a whole reply would say, for the error it may become.
+    text: String,
 }
 
 impl Encode {
@@ -26,6 +31,7 @@ impl Encode {
             committed: false,
             ended: false,
             failure: None,
+            text: String::new(),
         }
     }
 
@@ -40,15 +46,27 @@ impl Encode {
                 if self.committed {
                     self.encoder.event(ReplyEvent::Fault(fault), out);
                 } else {
-                    self.failure = Some(fault);
+                    self.failure = Some(self.with_text(fault));
                 }
             }
             event => {
+                if let (Framing::Whole, ReplyEvent::Text(text)) = (self.framing, &event) {
+                    let room = TEXT_MAX - self.text.len();
+                    self.text.push_str(&text[..text.floor_char_boundary(room)]);
+                }
                 self.ended = matches!(event, ReplyEvent::Finish { .. });
                 let before = out.len();
                 self.encoder.event(event, out);
                 self.committed |= out.len() > before;
             }
+        }
+    }
+
+    /// A client of a stream has the text by now; one of a whole reply gets it with the error.
+    fn with_text(&mut self, fault: Fault) -> Fault {
+        match std::mem::take(&mut self.text) {
+            text if text.is_empty() => fault,
+            text => fault.detail("text", text),
         }
     }
 

@@ -14,6 +14,7 @@
 //! | a call's verdict is made once | `govern`, [`Verdict`] |
 //! | a call leaves only when it is complete and its verdict allows it | `orchestrate` |
 //! | a fault never becomes a finish reason | [`Problem`] has no way to one |
+//! | a reply has one id, creation time and model in all its frames | `remap` |
 //! | one terminal event a reply | `encode` |
 
 mod admit;

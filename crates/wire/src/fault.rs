@@ -104,7 +104,8 @@ impl Code {
     pub const fn is_transient(self) -> bool {
         matches!(
             self,
-            Self::EmptyAssistantResponse
+            Self::ToolCallTruncated
+                | Self::EmptyAssistantResponse
                 | Self::UpstreamProtocol
                 | Self::UpstreamTimeout
                 | Self::UpstreamIdle

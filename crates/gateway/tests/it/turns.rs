@@ -162,6 +162,10 @@ async fn what_the_model_must_not_do_is_told() {
         let response = bench.ask(model, false).await;
         assert_eq!(response.status(), 502, "{model}");
         assert_eq!(response.headers()["x-callgate-error"], code, "{model}");
+        if code == "TOOL_CALL_MALFORMED" {
+            let body = json_of(bench.ask(model, false).await).await;
+            assert_eq!(body["error"]["text"], "<tool_calls><invoke></invoke></tool_calls>");
+        }
         if code.starts_with("CLIENT") {
             assert_eq!(response.headers()["x-should-retry"], "false", "{model}");
         }

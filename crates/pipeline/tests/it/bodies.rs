@@ -131,7 +131,6 @@ const A: &str = r#"{"path":"a.md"}"#;
 const B: &str = r#"{"path": "b \"é\" 🦀.md"}"#;
 
 /// Bodies with structured calls, plain text, and everything that can go wrong on the way.
-#[allow(clippy::too_many_lines)]
 pub(crate) fn native() -> Vec<Body> {
     let mut bodies = Vec::new();
     let mut add = |name: &str, bytes: String, expected: &str, calls: &[(&str, &str)]| {

@@ -329,11 +329,12 @@ fn extra(name: &str, value: &RawValue, out: &mut Vec<TurnEvent>) {
     out.push(TurnEvent::Extra { name: name.to_owned(), value: value.to_owned() });
 }
 
+/// The finish reason. Servers that translate another API sometimes leave its word standing.
 fn finish(reason: String) -> Finish {
     match reason.as_str() {
-        "stop" => Finish::Stop,
-        "tool_calls" | "function_call" => Finish::ToolCalls,
-        "length" => Finish::Length,
+        "stop" | "end_turn" | "stop_sequence" => Finish::Stop,
+        "tool_calls" | "function_call" | "tool_use" => Finish::ToolCalls,
+        "length" | "max_tokens" => Finish::Length,
         "content_filter" => Finish::ContentFilter,
         _ => Finish::Other(reason),
     }
