@@ -59,13 +59,16 @@ def test_a_broken_connection_is_an_error_in_both_forms(api, mark, stream, dialec
 
 
 @pytest.mark.parametrize("dialect", TEXT_DIALECTS)
-def test_a_broken_call_is_shown_as_the_text_it_is(api, mark, dialect):
+@pytest.mark.parametrize("case", ["malformed", "truncated"])
+def test_the_text_of_a_broken_call_is_not_lost(api, mark, stream, dialect, case):
+    """A stream shows it as text; a whole reply that is an error holds it in the error."""
     turn = ask(
-        api(dialect), True, model=f"{dialect}/malformed", tools=TOOLS,
+        api(dialect), stream, model=f"{dialect}/{case}", tools=TOOLS,
         messages=[{"role": "user", "content": mark}],
     )
     assert turn.error is not None
-    assert "Paris" in turn.text
+    text = turn.text if stream else turn.error.body["text"]
+    assert text.startswith("Let me look.\n") and "Par" in text
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

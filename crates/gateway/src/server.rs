@@ -145,6 +145,8 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/healthz", get(health))
         .route("/readyz", get(health))
         .route("/", get(health))
+        // Some clients ask for this before their first request.
+        .route("/api/hello", get(health))
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
         .with_state(shared)

@@ -24,6 +24,9 @@ const RAW_MAX: usize = 2048;
 /// At most this much of a name that the model wrote stands in an error.
 const NAME_MAX: usize = 200;
 
+/// The advice that ends most messages.
+const AGAIN: &str = "Send the request again.";
+
 /// What remap makes: only it can.
 #[derive(Clone, Debug)]
 pub(crate) struct Remapped(ReplyEvent);
@@ -161,10 +164,9 @@ impl Remap {
             Problem::CutInCall { name, cause } => {
                 let name = name.map(|name| beginning(&name, NAME_MAX));
                 let tool = name.as_ref().map_or_else(String::new, |name| format!(" of `{name}`"));
+                let why = cause.message.trim_end_matches(AGAIN).trim_end_matches([' ', '.']);
                 let message = format!(
-                    "The provider's reply broke inside a call{tool}, which did not run. Send the \
-                     request again. The cause: {}",
-                    cause.message
+                    "The provider's reply broke inside a call{tool}, which did not run: {why}. {AGAIN}"
                 );
                 let fault =
                     Fault::new(Code::ToolCallTruncated, message).detail("cause", cause.code.name());
@@ -235,7 +237,7 @@ impl Remap {
 fn violated(violation: &Violation) -> Fault {
     let message = format!(
         "The model's call broke its format at byte {} of its text ({}): {}. It did not run, and its \
-         bytes were sent as text. Send the request again.",
+         bytes stayed text. Send the request again.",
         violation.offset,
         violation.kind.name(),
         violation.detail

@@ -8,7 +8,7 @@ use crate::harness::{Bench, json_of, request};
 async fn paths_and_methods() {
     let bench = Bench::new(&[], "", "").await;
     let get = |path: &str| bench.client.get(format!("{}{path}", bench.gateway)).send();
-    for path in ["/healthz", "/readyz", "/v1/models", "/models", "/v1/models/any"] {
+    for path in ["/healthz", "/readyz", "/api/hello", "/v1/models", "/models", "/v1/models/any"] {
         assert_eq!(get(path).await.unwrap().status(), 200, "{path}");
     }
     let lost = get("/v1/nothing").await.unwrap();

@@ -153,7 +153,7 @@ fn calls_in_text_that_break_their_format() {
     assert!(fault["offset"].is_u64() && fault["stage"] == "govern", "{fault}");
     let message = fault["message"].as_str().unwrap();
     for word in
-        ["at byte", "unexpected_line", "did not run", "sent as text", "Send the request again"]
+        ["at byte", "unexpected_line", "did not run", "stayed text", "Send the request again"]
     {
         assert!(message.contains(word), "{word:?} in {message:?}");
     }

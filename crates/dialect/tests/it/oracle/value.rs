@@ -154,7 +154,8 @@ fn element_start(text: &[u8], at: usize) -> Option<(String, usize, bool)> {
     if !tag::stands_bounded(text, at, &format!("<{name}")) {
         return None;
     }
-    match tag::start_tag(text, at, name_end - at, true) {
+    let may_be_empty = !["invoke", "parameter", "tool_calls"].contains(&name.as_str());
+    match tag::start_tag(text, at, name_end - at, may_be_empty) {
         Tag::Whole { end, empty, .. } => Some((name, end, empty)),
         _ => None,
     }

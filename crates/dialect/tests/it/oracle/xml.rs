@@ -25,7 +25,7 @@ pub(crate) fn read(question: &Question<'_>) -> Outcome {
     }
     let mut said = Vec::new();
     let mut saw = place.saw;
-    let mut is_cut = false;
+    let mut is_cut = place.is_cut;
     for piece in place.pieces {
         match piece {
             Top::Text(from, to) => said.push(Said::Text(from, to)),
@@ -76,6 +76,8 @@ struct Place {
     void: bool,
     void_until: usize,
     saw: bool,
+    /// The end cut a block of which it was open whether it is one.
+    is_cut: bool,
     pieces: Vec<Top>,
 }
 
@@ -93,6 +95,7 @@ impl Default for Place {
             void: false,
             void_until: 0,
             saw: false,
+            is_cut: false,
             pieces: Vec::new(),
         }
     }
@@ -125,6 +128,16 @@ impl Place {
         self.line += 1;
         self.runs.clear();
         self.decide();
+    }
+
+    /// The stream was cut: what waits for the rest of its line stays undecided.
+    fn cut(&mut self) {
+        for piece in &mut self.pieces {
+            if let Top::Block { from, to, behind: 1.., .. } = piece {
+                *piece = Top::Text(*from, *to);
+                self.is_cut = true;
+            }
+        }
     }
 
     /// What waited for the rest of its line is a block.
@@ -208,7 +221,7 @@ impl Page<'_> {
             {
                 self.bare(place);
             }
-            b'<' if is_end_tag(text, i, "</tool_calls") => {
+            b'<' if is_end_tag(text, i, "</tool_calls") && i >= place.off_until => {
                 if self.closed_on_line(place, None).is_none() {
                     place.void = false;
                 }
@@ -221,13 +234,13 @@ impl Page<'_> {
     /// Where on this line one of the runs that wait is closed, if it is; with `no_comment_at`, as
     /// if no comment began there.
     fn closed_on_line(&self, place: &Place, no_comment_at: Option<usize>) -> Option<usize> {
-        self.look_ahead(place.clone(), no_comment_at).0
+        self.look_ahead(place.clone(), no_comment_at).closed_at
     }
 
-    /// The same, and whether it is known: no run waits, or one is closed, or the line ends.
-    fn look_ahead(&self, place: Place, no_comment_at: Option<usize>) -> (Option<usize>, bool) {
+    /// The same, with the offset at which it is known.
+    fn look_ahead(&self, place: Place, no_comment_at: Option<usize>) -> Ahead {
         if place.runs.is_empty() {
-            return (None, true);
+            return Ahead { closed_at: None, known_at: Some(place.at) };
         }
         let line = place.line;
         let mut ahead = place;
@@ -243,7 +256,8 @@ impl Page<'_> {
         while ahead.at < self.text.len() && ahead.line == line && ahead.closed_at.is_none() {
             self.step(&mut ahead);
         }
-        (ahead.closed_at, ahead.closed_at.is_some() || ahead.line != line)
+        let is_known = ahead.closed_at.is_some() || ahead.line != line;
+        Ahead { closed_at: ahead.closed_at, known_at: is_known.then_some(ahead.at) }
     }
 
     /// A `<!--` outside of blocks.
@@ -264,13 +278,24 @@ impl Page<'_> {
         place.is_line_start = starts_line;
     }
 
+    /// What was held is text only because the stream ends: unless it stopped, that decides nothing.
+    fn released_by_the_end(&self, place: &mut Place) {
+        if self.question.end != End::Stop {
+            place.cut();
+        }
+    }
+
     /// A `<tool_calls` and a boundary, outside of code.
     fn opener(&self, place: &mut Place) {
         let text = self.text;
         let at = place.at;
-        let Tag::Whole { end, .. } = tag::start_tag(text, at, "<tool_calls".len(), false) else {
-            place.pass(at + 1);
-            return;
+        let end = match tag::start_tag(text, at, "<tool_calls".len(), false) {
+            Tag::Whole { end, .. } => end,
+            Tag::Malformed(_) => return place.pass(at + 1),
+            Tag::Cut => {
+                self.released_by_the_end(place);
+                return place.pass(at + 1);
+            }
         };
         let mut first = end;
         loop {
@@ -284,18 +309,25 @@ impl Page<'_> {
             // In inline code it is no opener; until that is known it is void.
             let mut ahead = place.clone();
             ahead.void = true;
-            let (closed, ends) = self.look_ahead(ahead, None);
-            match closed {
+            let Ahead { closed_at, known_at } = self.look_ahead(ahead, None);
+            let rest = &text[first..];
+            let is_held = first - end <= GAP
+                && (rest.starts_with(b"<!--")
+                    || rest.len() <= 7 && tag::stands(rest, 0, &"<invoke"[..rest.len()])
+                    || b"<!--".starts_with(rest));
+            if is_held {
+                self.released_by_the_end(place);
+            }
+            match closed_at {
                 Some(closed) => place.void_until = place.void_until.max(closed),
                 None => {
                     place.void = true;
-                    place.saw |= ends || self.question.end == End::Stop;
+                    place.saw |= known_at.is_some() || self.question.end == End::Stop;
                 }
             }
             place.pass(at + 1);
             return;
         }
-        place.void = false;
         let Block { said, end, damaged_at } = self.block(at, first);
         let mut behind = place.runs.len();
         if let Some(damaged_at) = damaged_at.filter(|_| behind > 0) {
@@ -317,6 +349,12 @@ impl Page<'_> {
                 }
                 Rest::Unknown => behind = 0,
             }
+        }
+        // A block that was code is none, and ends nothing.
+        let mut ahead = place.clone();
+        ahead.at = end - 1;
+        if damaged_at.is_some() || self.closed_on_line(&ahead, None).is_none() {
+            place.void = false;
         }
         place.pieces.push(Top::Block { from: at, to: end, said, behind, is_code: false });
         place.at = end;
@@ -378,10 +416,27 @@ impl Page<'_> {
             }
             break;
         }
+        let rest = &text[i..];
+        if ["<invoke", "</tool_calls"]
+            .iter()
+            .any(|word| rest.len() <= word.len() && tag::stands(rest, 0, &word[..rest.len()]))
+            || tag::stands(text, i, "</tool_calls")
+                && tag::end_tag(text, i, "</tool_calls".len()) == Tag::Cut
+        {
+            self.released_by_the_end(place);
+        }
         // Its bytes are text; no opener in them is looked at.
         place.off_until = place.off_until.max(i);
         place.pass(at + 1);
     }
+}
+
+/// What comes of the runs that wait.
+struct Ahead {
+    /// Where one of them is closed on its line.
+    closed_at: Option<usize>,
+    /// Where it is known whether one is.
+    known_at: Option<usize>,
 }
 
 /// What the rest of a line says about a run that waits.
