@@ -5,6 +5,7 @@
 
 mod argument;
 mod block;
+mod damage;
 mod element;
 mod log;
 mod section;
@@ -48,6 +49,8 @@ pub(crate) struct Xml {
     /// An opener in text that no closer has answered.
     void: Void,
     saw: Mention,
+    /// The stream was cut: what only its end releases decides nothing.
+    is_cut: bool,
 }
 
 /// Whether an opener in text is void, as far as the line has decided it.
@@ -217,6 +220,7 @@ impl Xml {
             resume: None,
             void: Void::default(),
             saw: Mention::No,
+            is_cut: false,
         }
     }
 

@@ -6,7 +6,7 @@ use memchr::memchr2;
 
 use super::{
     Gap, State, Xml,
-    block::Damage,
+    damage::Damage,
     element::Tree,
     log::Item,
     section::{BLANKS_MAX, Ending, Nesting, Step as SectionStep},

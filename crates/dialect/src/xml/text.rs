@@ -208,19 +208,20 @@ impl Xml {
         self.pass_text(block.start, at.max(block.start + 1), window, sink);
     }
 
-    pub(super) fn signal(&mut self, signal: Signal, window: &Window<'_>, sink: &mut impl Sink) {
+    fn signal(&mut self, signal: Signal, window: &Window<'_>, sink: &mut impl Sink) {
         match signal {
             Signal::CallInCode => {
                 let at = self.done - self.grammar.opener.len() as u64 - 1;
                 self.put(Item::Note { at, kind: NoteKind::CallInCode }, window, sink);
             }
+            Signal::Closed(_) | Signal::LineEnd if self.is_cut && !self.undecided.is_empty() => {}
             Signal::Closed(index) => self.was_code(index, window, sink),
             Signal::LineEnd => self.was_no_code(window, sink),
         }
     }
 
     /// A waiting run was closed: what began behind it was code.
-    fn was_code(&mut self, index: usize, window: &Window<'_>, sink: &mut impl Sink) {
+    pub(super) fn was_code(&mut self, index: usize, window: &Window<'_>, sink: &mut impl Sink) {
         self.void.was_code(index);
         if matches!(self.saw, Mention::Perhaps(depth) if depth > index) {
             self.saw = Mention::No;
