@@ -8,12 +8,12 @@ mod demo;
 mod failure;
 mod listen;
 mod log;
-mod members;
 mod paint;
 mod parse;
 mod policy;
 mod script;
 mod serve;
+mod shown;
 mod stop;
 
 use std::process::ExitCode;

@@ -5,9 +5,11 @@
 use unicode_width::UnicodeWidthChar as _;
 
 use super::ask::{Heard, Side};
+use callgate_wire::raw::Object;
+
 use crate::{
-    members::{Members, Shown, shown},
     paint::{Paint, Painted, harmless},
+    shown::{Shown, shown},
 };
 
 /// Of an argument of many lines so many are shown.
@@ -102,11 +104,11 @@ impl Column {
     fn end_call(&mut self) {
         let Some((index, name, arguments)) = self.call.take() else { return };
         self.block(&format!("tool_calls[{index}] {name}"), Look::Call);
-        let Ok(Members(members)) = serde_json::from_str(&arguments) else {
+        let Ok(object) = Object::parse(&arguments) else {
             self.block(&arguments, Look::Error);
             return;
         };
-        for (key, value) in members {
+        for (key, value) in object.members() {
             match shown(value) {
                 Shown::Line(line) => self.block(&format!("  {key}: {line}"), Look::Value),
                 Shown::Lines(text) => {

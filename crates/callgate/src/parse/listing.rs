@@ -9,11 +9,12 @@ use std::{
 };
 
 use callgate_dialect::{Call, Commit, Event, NoteKind, RepairKind, Sink, Violation};
+use callgate_wire::raw::Object;
 
 use super::{Finished, Out, View};
 use crate::{
-    members::{Members, Shown, shown},
     paint::{Paint, Painted, harmless},
+    shown::{Shown, shown},
 };
 
 /// The width of the left column.
@@ -138,17 +139,17 @@ impl Listing {
         );
         let label = format!("call {}", call.index);
         self.line(self.paint.green(&label), line)?;
-        let Ok(Members(members)) = serde_json::from_str(&call.arguments) else {
+        let Ok(object) = Object::parse(&call.arguments) else {
             return self.more(harmless(&call.arguments));
         };
-        let width = members.iter().map(|(key, _)| key.chars().count()).max().unwrap_or_default();
-        for (key, value) in members {
+        let width = object.members().map(|(key, _)| key.chars().count()).max().unwrap_or_default();
+        for (key, value) in object.members() {
             match shown(value) {
                 Shown::Line(line) => {
                     let line = short(&line);
-                    self.more(format!("  {:width$}  {}", harmless(&key), harmless(&line)))?;
+                    self.more(format!("  {:width$}  {}", harmless(key), harmless(&line)))?;
                 }
-                Shown::Lines(text) => self.block(&key, &text)?,
+                Shown::Lines(text) => self.block(key, &text)?,
             }
         }
         Ok(())
