@@ -31,6 +31,12 @@ pub struct OutcomeViolation {
     /// Where; not compared if absent.
     #[serde(default)]
     pub offset: Option<u64>,
+    /// What the model declared, or the bound; not compared if absent.
+    #[serde(default)]
+    pub declared: Option<u64>,
+    /// What arrived; not compared if absent.
+    #[serde(default)]
+    pub actual: Option<u64>,
 }
 
 /// A repair, as an expectation or as a result.
@@ -76,6 +82,8 @@ impl Outcome {
         let violations = recorded.violations().map(|violation| OutcomeViolation {
             kind: violation.kind.name().to_owned(),
             offset: Some(violation.offset),
+            declared: violation.declared,
+            actual: violation.actual,
         });
         let repairs = recorded.events.iter().filter_map(|event| match event {
             RecordedEvent::Repair { at, kind } => {
@@ -115,7 +123,10 @@ impl Outcome {
                 && (want.id.is_none() || want.id == got.id)
         })?;
         same("violations", &self.violations, &got.violations, |want, got| {
-            want.kind == got.kind && (want.offset.is_none() || want.offset == got.offset)
+            want.kind == got.kind
+                && (want.offset.is_none() || want.offset == got.offset)
+                && (want.declared.is_none() || want.declared == got.declared)
+                && (want.actual.is_none() || want.actual == got.actual)
         })?;
         same("repairs", &self.repairs, &got.repairs, |want, got| {
             want.kind == got.kind && (want.offset.is_none() || want.offset == got.offset)
