@@ -9,8 +9,10 @@ pub mod fuzz;
 pub mod law;
 pub mod outcome;
 pub mod random;
+pub mod recording;
 pub mod token;
 
 pub use corpus::{Case, CorpusError};
 pub use law::{Broken, Law, Setup};
 pub use outcome::{Outcome, OutcomeCall, OutcomeRepair, OutcomeViolation};
+pub use recording::{Provenance, Recording};
