@@ -6,6 +6,7 @@ mod check;
 mod config;
 mod demo;
 mod failure;
+mod lab;
 mod listen;
 mod log;
 mod paint;
@@ -15,6 +16,7 @@ mod script;
 mod serve;
 mod shown;
 mod stop;
+mod tools;
 
 use std::process::ExitCode;
 
@@ -43,6 +45,7 @@ enum Command {
     Parse(parse::Arguments),
     Script(script::Arguments),
     Check(check::Arguments),
+    Lab(lab::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Script(arguments) => script::run(&arguments),
+        Command::Lab(arguments) => lab::run(&arguments),
     };
     failure::exit_code(outcome)
 }

@@ -6,6 +6,7 @@
 pub mod corpus;
 pub mod cut;
 pub mod fuzz;
+pub mod grammar;
 pub mod law;
 pub mod outcome;
 pub mod random;
