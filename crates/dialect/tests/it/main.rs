@@ -14,9 +14,9 @@ use callgate_lab::Setup;
 
 /// Both commit policies for languages with blocks; the one there is for the others.
 fn setups(language: Language, tools: &Tools) -> Vec<Setup> {
-    let commits: &[Commit] = match language {
-        Language::Xml => &[Commit::Block, Commit::Call],
-        Language::Ctl | Language::CtlHeredoc => &[Commit::Block],
+    let commits: &[Commit] = match language.has_blocks() {
+        true => &[Commit::Block, Commit::Call],
+        false => &[Commit::Block],
     };
     commits
         .iter()
