@@ -8,6 +8,7 @@ mod fuzz;
 mod generated;
 mod laws;
 mod oracle;
+mod profiles;
 
 use callgate_dialect::{Commit, Language, Options, Tools};
 use callgate_lab::Setup;
