@@ -59,6 +59,8 @@ pub struct Call {
 pub enum RepairKind {
     /// The wrapper's opener was missing and its closer was there.
     MissingOpener,
+    /// Tags were written in a spelling that the language tolerates; told once a block.
+    Spelling,
 }
 
 impl RepairKind {
@@ -67,15 +69,18 @@ impl RepairKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::MissingOpener => "missing_opener",
+            Self::Spelling => "spelling",
         }
     }
 }
 
-/// Things worth telling a person who wonders why nothing ran.
+/// Things worth telling a person who wonders why something ran, or did not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NoteKind {
     /// A call's opener stood in code context, so it stayed text.
     CallInCode,
+    /// A call was run although it is in doubt where a value of it ends ([`crate::Options`]).
+    Ambiguous,
 }
 
 impl NoteKind {
@@ -84,6 +89,7 @@ impl NoteKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::CallInCode => "call_in_code",
+            Self::Ambiguous => "ambiguous",
         }
     }
 }

@@ -84,6 +84,9 @@ pub struct Options {
     pub tools: Tools,
     /// When calls of a block are confirmed.
     pub commit: Commit,
+    /// Whether a call runs although it is in doubt where a raw value of it ends. Without it such a
+    /// call is a violation of kind `ambiguous`.
+    pub run_ambiguous: bool,
     /// Bounds.
     pub limits: Limits,
 }

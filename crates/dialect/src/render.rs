@@ -11,10 +11,12 @@ use serde_json::value::RawValue;
 
 pub(crate) use self::{
     ctl::{ctl_call, ctl_result, joined},
+    minimax::minimax_calls,
     xml::{push_escaped, xml_calls, xml_result},
 };
 
 mod ctl;
+mod minimax;
 #[cfg(test)]
 mod tests;
 mod xml;

@@ -3,8 +3,12 @@
 use std::{fmt, str::FromStr};
 
 use crate::{
-    Call, Dialect, End, Inexact, Options, ResultFrame, Sink, Tools, ctl::Ctl, render,
-    scan::utf8::Whole, teach, xml::Xml,
+    Call, Dialect, End, Inexact, Options, ResultFrame, Sink, Tools,
+    ctl::Ctl,
+    render,
+    scan::utf8::Whole,
+    teach,
+    xml::{self, Xml},
 };
 
 /// A dialect by name.
@@ -12,6 +16,12 @@ use crate::{
 pub enum Language {
     /// Canonical XML: `<tool_calls><invoke name><parameter name>`.
     Xml,
+    /// MiniMax: `<minimax:tool_call>`, raw values.
+    Minimax,
+    /// Canonical XML that also reads the tags of Anthropic's models.
+    Anthropic,
+    /// Canonical XML that also reads DeepSeek's tags.
+    Dsml,
     /// CTL with inline, delimited and length-prefixed arguments.
     Ctl,
     /// CTL with inline and delimited arguments only.
@@ -20,23 +30,49 @@ pub enum Language {
 
 impl Language {
     /// Every language, in the order they are listed to people.
-    pub const ALL: [Self; 3] = [Self::Xml, Self::Ctl, Self::CtlHeredoc];
+    pub const ALL: [Self; 6] =
+        [Self::Xml, Self::Minimax, Self::Anthropic, Self::Dsml, Self::Ctl, Self::CtlHeredoc];
 
     /// The name used in configuration and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Xml => "xml",
+            Self::Minimax => "minimax",
+            Self::Anthropic => "anthropic",
+            Self::Dsml => "dsml",
             Self::Ctl => "ctl",
             Self::CtlHeredoc => "ctl-heredoc",
+        }
+    }
+
+    /// Whether calls stand in blocks, so that [`crate::Commit`] has a meaning.
+    #[must_use]
+    pub const fn has_blocks(self) -> bool {
+        match self {
+            Self::Xml | Self::Minimax | Self::Anthropic | Self::Dsml => true,
+            Self::Ctl | Self::CtlHeredoc => false,
+        }
+    }
+
+    /// Whether a call carries an id of the model's own.
+    #[must_use]
+    pub const fn has_ids(self) -> bool {
+        match self {
+            Self::Xml | Self::Minimax | Self::Anthropic | Self::Dsml => false,
+            Self::Ctl | Self::CtlHeredoc => true,
         }
     }
 
     /// A parser for one stream.
     #[must_use]
     pub fn parser(self, options: Options) -> Parser {
+        let family = |grammar| Machine::Xml(Box::new(Xml::new(grammar, options.clone())));
         let machine = match self {
-            Self::Xml => Machine::Xml(Box::new(Xml::new(options))),
+            Self::Xml => family(&xml::CANONICAL),
+            Self::Minimax => family(&xml::MINIMAX),
+            Self::Anthropic => family(&xml::ANTHROPIC),
+            Self::Dsml => family(&xml::DSML),
             Self::Ctl => Machine::Ctl(Box::new(Ctl::new(crate::ctl::Forms::All, options))),
             Self::CtlHeredoc => {
                 Machine::Ctl(Box::new(Ctl::new(crate::ctl::Forms::Heredoc, options)))
@@ -49,7 +85,8 @@ impl Language {
     #[must_use]
     pub fn teach(self, tools: &Tools) -> String {
         match self {
-            Self::Xml => teach::xml(tools),
+            Self::Xml | Self::Anthropic | Self::Dsml => teach::xml(tools),
+            Self::Minimax => teach::minimax(tools),
             Self::Ctl => teach::ctl(tools, crate::ctl::Forms::All),
             Self::CtlHeredoc => teach::ctl(tools, crate::ctl::Forms::Heredoc),
         }
@@ -61,7 +98,10 @@ impl Language {
     /// [`Inexact`] if parsing the text would not give the same call; it carries the nearest text.
     pub fn render_call(self, call: &Call, tools: &Tools) -> Result<String, Inexact> {
         match self {
-            Self::Xml => render::xml_calls(std::slice::from_ref(call), tools),
+            Self::Xml | Self::Anthropic | Self::Dsml => {
+                render::xml_calls(std::slice::from_ref(call), tools)
+            }
+            Self::Minimax => render::minimax_calls(std::slice::from_ref(call), tools),
             Self::Ctl => render::ctl_call(call, tools, crate::ctl::Forms::All),
             Self::CtlHeredoc => render::ctl_call(call, tools, crate::ctl::Forms::Heredoc),
         }
@@ -73,7 +113,8 @@ impl Language {
     /// As [`Language::render_call`], for the first call that is inexact.
     pub fn render_calls(self, calls: &[Call], tools: &Tools) -> Result<String, Inexact> {
         match self {
-            Self::Xml => render::xml_calls(calls, tools),
+            Self::Xml | Self::Anthropic | Self::Dsml => render::xml_calls(calls, tools),
+            Self::Minimax => render::minimax_calls(calls, tools),
             Self::Ctl | Self::CtlHeredoc => render::joined(self, calls, tools),
         }
     }
@@ -82,7 +123,7 @@ impl Language {
     #[must_use]
     pub fn render_result(self, result: &ResultFrame<'_>) -> String {
         match self {
-            Self::Xml => render::xml_result(result),
+            Self::Xml | Self::Minimax | Self::Anthropic | Self::Dsml => render::xml_result(result),
             Self::Ctl | Self::CtlHeredoc => render::ctl_result(result),
         }
     }

@@ -42,6 +42,25 @@ exactly as it is: write line breaks, quotes, `<` and `&` as they are.
 `tool_result` with the name of the tool. Only tools write results.
 ";
 
+const MINIMAX: &str = "
+# How to call a tool
+
+You call a tool by writing a block of tags at the end of your answer:
+
+- The block opens with `<minimax:tool_call>` and closes with `</minimax:tool_call>`. Always write both.
+- Each call in it is an element `<invoke name=\"…\">` with the tool's name, closed by `</invoke>`. Several \
+calls follow each other in the same block.
+- Each parameter of a call is an element `<parameter name=\"…\">` with the name from the schema, closed by \
+`</parameter>`. Give every required parameter, and of the others those you need.
+- What stands between a parameter's tags is its value, exactly as it is, line breaks at its ends \
+included. Nothing in it is escaped: write quotes, `<` and `&` as they are.
+- Numbers, `true`, `false`, `null`, lists and objects are written as JSON.
+- Write the block as plain text of your answer, on lines of its own.
+- If you don't know a required value, ask for it and call nothing.
+- End your answer behind the block. Each result comes in the next message, in an element \
+`tool_result` with the name of the tool. Only tools write results.
+";
+
 const CTL: &str = "
 # How to call a tool
 
@@ -135,6 +154,32 @@ pub(crate) fn xml(tools: &Tools) -> String {
             text.push_str("  </invoke>\n");
         }
         text.push_str("</tool_calls>\n");
+    }
+    text
+}
+
+/// MiniMax; empty if no tool is declared.
+pub(crate) fn minimax(tools: &Tools) -> String {
+    let examples = Example::all(tools, |_| true);
+    let mut text = listed(tools);
+    if text.is_empty() {
+        return text;
+    }
+    text.push_str(MINIMAX);
+    if !examples.is_empty() {
+        text.push_str(EXAMPLES);
+    }
+    for group in groups(&examples) {
+        text.push_str("\n<minimax:tool_call>\n");
+        for example in group {
+            let _ = writeln!(text, "<invoke name=\"{}\">", attribute(&example.tool.name));
+            for Parameter { key, kind } in &example.parameters {
+                let (name, value) = (attribute(key), kind.value(key));
+                let _ = writeln!(text, "<parameter name=\"{name}\">{value}</parameter>");
+            }
+            text.push_str("</invoke>\n");
+        }
+        text.push_str("</minimax:tool_call>\n");
     }
     text
 }

@@ -19,6 +19,8 @@ pub enum ViolationKind {
     UnclosedValue,
     /// Text where only structure may stand.
     StrayText,
+    /// A raw value holds tags of the markup itself, so that its end is in doubt.
+    Ambiguous,
     /// The model ended its turn inside a call.
     Unclosed,
     /// The stream was cut inside a call.
@@ -53,6 +55,7 @@ impl ViolationKind {
             Self::WrongCloser => "wrong_closer",
             Self::UnclosedValue => "unclosed_value",
             Self::StrayText => "stray_text",
+            Self::Ambiguous => "ambiguous",
             Self::Unclosed => "unclosed",
             Self::Truncated => "truncated",
             Self::Encoding => "encoding",

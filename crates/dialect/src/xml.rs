@@ -7,7 +7,12 @@ mod argument;
 mod block;
 mod damage;
 mod element;
+mod entity;
+mod grammar;
+mod list;
 mod log;
+mod plain;
+mod raw;
 mod section;
 mod tag;
 mod text;
@@ -23,12 +28,12 @@ use crate::{
     scan::{code::CodeContext, window::Window},
 };
 
-pub(crate) use self::tag::{CANONICAL, Grammar};
+pub(crate) use self::grammar::{ANTHROPIC, CANONICAL, DSML, Grammar, MINIMAX};
 
 /// The machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Xml {
-    grammar: Grammar,
+    grammar: &'static Grammar,
     options: Options,
     state: State,
     code: CodeContext,
@@ -126,7 +131,7 @@ enum State {
     /// The end of a tag in text.
     TextTag(Lexer),
     /// `<invoke` behind an opener.
-    Engage { start: u64, tag_end: u64, at: Gap },
+    Engage { start: u64, spelling: u8, tag_end: u64, at: Gap },
     /// The next call or the closer.
     Between { prose: bool, at: Gap },
     /// The next argument, or the call's closer.
@@ -149,13 +154,22 @@ enum Gap {
 /// What ends the text that a damaged call left behind.
 #[derive(Clone, Debug)]
 struct Skip {
-    /// Whether the call's own closer ends it, or only the wrapper's.
-    until_call: bool,
+    until: Until,
     /// Inside a section, which is opaque.
     section: Option<Ending>,
     tag: Option<Lexer>,
     /// A call that opens at this very byte is read as one: only its predecessor's closer was missing.
     resync_at: Option<u64>,
+}
+
+/// How far the text reaches that damage left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Until {
+    /// The call's closer, or the wrapper's.
+    Call,
+    Wrapper,
+    /// It is not known where the damaged value ends, and so what stands outside of it.
+    End,
 }
 
 /// The place right behind the damage of an undecided block.
@@ -171,6 +185,13 @@ struct Resume {
 #[derive(Clone, Debug)]
 struct Block {
     start: u64,
+    /// The opener's spelling, or the first call's where the opener is missing.
+    spelling: u8,
+    /// Whether that is a tolerated one.
+    is_tolerated: bool,
+    /// The first tag of a tolerated spelling, if there was one.
+    tolerated_at: Option<u64>,
+    is_reported: bool,
     /// Its opener is missing.
     bare: bool,
     /// Whether its events wait for its closer.
@@ -192,23 +213,22 @@ struct OpenCall {
     accounted: u64,
     /// Start of the call's own tag.
     start: u64,
+    spelling: u8,
     /// The block's items when it opened.
     items: usize,
-    arguments: argument::Arguments,
+    arguments: list::Arguments,
+    /// The first value of which it is in doubt where it ends.
+    doubt: Option<raw::Doubt>,
 }
 
 impl Xml {
-    /// A machine for canonical XML.
-    pub(crate) fn new(options: Options) -> Self {
-        Self::with_grammar(CANONICAL, options)
-    }
-
-    fn with_grammar(grammar: Grammar, options: Options) -> Self {
+    /// A machine for one language of the family.
+    pub(crate) fn new(grammar: &'static Grammar, options: Options) -> Self {
         Self {
             grammar,
             options,
             state: State::Text,
-            code: CodeContext::new(grammar.opener),
+            code: CodeContext::new(grammar.wrappers),
             held: Vec::new(),
             base: 0,
             pos: 0,
@@ -236,8 +256,8 @@ impl Xml {
             match std::mem::replace(&mut self.state, State::Text) {
                 State::Text => self.read_text(piece, window, sink),
                 State::TextTag(lexer) => self.read_text_tag(lexer, piece, window, sink),
-                State::Engage { start, tag_end, at } => {
-                    self.read_engage(start, tag_end, at, piece, window, sink);
+                State::Engage { start, spelling, tag_end, at } => {
+                    self.read_engage((start, spelling), tag_end, at, piece, window, sink);
                 }
                 State::Between { prose, at } => {
                     self.read_between(prose, at, piece, window, sink);

@@ -39,6 +39,7 @@ pub fn dialect(data: &[u8]) -> Result<(), Broken> {
         options: Options {
             commit: if header[0] & 1 == 0 { Commit::Block } else { Commit::Call },
             tools: tools(header[1] & TOOLS != 0),
+            run_ambiguous: header[2] & 1 != 0,
             limits: if header[1] & TIGHT != 0 { tight(header[2]) } else { Limits::DEFAULT },
         },
     };

@@ -275,8 +275,9 @@ fn accounted(recorded: &Recorded) -> Result<u64, Broken> {
     Ok(at)
 }
 
-/// What an `xml` parser may hold outside of an open block: a blank run (256), a tag (512), and the
-/// closing delimiter or opener behind it (64).
+/// What a parser of the XML-like family may hold outside of an open block: a blank run (256), a tag
+/// (512), and the closing delimiter or opener behind it (64). The end tag of a raw value is one of
+/// those tags, with what shows that it closes the value.
 pub const XML_PENDING: usize = 256 + 512 + 64;
 
 /// What an `xml` parser may hold behind a block that the rest of its line decides: the line (4096).
@@ -287,8 +288,8 @@ pub const CTL_PENDING: usize = 4096 + 8;
 
 /// S5: what is pending is the tail of the input and within the bound of its language.
 ///
-/// `xml` may hold more only as an open block, which begins with its opener: with `commit = "block"`
-/// any block; with `commit = "call"` a bare `<invoke`, or a block behind back-ticks.
+/// The XML-like ones may hold more only as an open block, which begins with its opener: with
+/// `commit = "block"` any block; with `commit = "call"` a bare call, or a block behind back-ticks.
 ///
 /// # Errors
 /// The bound that was passed.
@@ -301,7 +302,7 @@ pub fn bounded(setup: &Setup, said: &Recorded, parser: &Parser, fed: &[u8]) -> R
         return broken(Law::Bounded, message);
     }
     let bound = match setup.language {
-        Language::Xml => XML_PENDING,
+        Language::Xml | Language::Minimax | Language::Anthropic | Language::Dsml => XML_PENDING,
         Language::Ctl | Language::CtlHeredoc => CTL_PENDING,
     };
     if pending <= bound {
@@ -311,17 +312,36 @@ pub fn bounded(setup: &Setup, said: &Recorded, parser: &Parser, fed: &[u8]) -> R
     let opens = |word: &str| {
         held.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
     };
-    let may_hold = setup.language == Language::Xml
-        && pending <= setup.options.limits.call_bytes + XML_LINE + bound
+    let (wrappers, calls) = openers(setup.language);
+    let opens_block = || wrappers.iter().any(|word| opens(word));
+    let opens_call = || calls.iter().any(|word| opens(word));
+    let may_hold = pending <= setup.options.limits.call_bytes + XML_LINE + bound
         && match setup.options.commit {
-            Commit::Block => opens("<tool_calls") || opens("<invoke"),
-            Commit::Call => opens("<invoke") || opens("<tool_calls") && before.contains(&b'`'),
+            Commit::Block => opens_block() || opens_call(),
+            Commit::Call => opens_call() || opens_block() && before.contains(&b'`'),
         };
     if may_hold {
         return Ok(());
     }
     let head = String::from_utf8_lossy(&held[..held.len().min(40)]).into_owned();
     broken(Law::Bounded, format!("{pending} bytes pending, bound {bound}; held from {head:?}"))
+}
+
+/// How a held block may begin: its wrapper's openers, and those of a call whose wrapper has none.
+fn openers(language: Language) -> (&'static [&'static str], &'static [&'static str]) {
+    match language {
+        Language::Xml => (&["<tool_calls"], &["<invoke"]),
+        Language::Minimax => (&["<minimax:tool_call"], &["<invoke"]),
+        Language::Anthropic => (
+            &["<tool_calls", "<function_calls", "<antml:function_calls", "<antml:tool_calls"],
+            &["<invoke", "<antml:invoke"],
+        ),
+        Language::Dsml => (
+            &["<tool_calls", "<function_calls", "<｜DSML｜", "<|DSML|"],
+            &["<invoke", "<｜DSML｜invoke", "<｜DSML｜ invoke", "<|DSML|invoke", "<|DSML| invoke"],
+        ),
+        Language::Ctl | Language::CtlHeredoc => (&[], &[]),
+    }
 }
 
 fn span_of(event: &RecordedEvent) -> Span {

@@ -2,13 +2,31 @@
 //!
 //! Only material; which sequences are meaningful is for the parsers and the readings to say.
 
+use std::sync::LazyLock;
+
 use callgate_dialect::Language;
 
 /// The alphabet of a language.
 #[must_use]
-pub const fn of(language: Language) -> &'static [&'static str] {
+pub fn of(language: Language) -> &'static [&'static str] {
+    static MINIMAX: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        [XML, &respelled("", "minimax:tool_call"), &respelled("", "minimax:tool_call"), RAW]
+            .concat()
+    });
+    static ANTHROPIC: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let prefixed = respelled("antml:", "function_calls");
+        [XML, &respelled("", "function_calls"), &prefixed, RAW].concat()
+    });
+    static DSML: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let full = respelled("｜DSML｜", "tool_calls");
+        let half = respelled("|dsml|", "function_calls");
+        [XML, &full, &full, &half, &respelled("｜DSML｜ ", "calls"), RAW, DSML_PIECES].concat()
+    });
     match language {
         Language::Xml => XML,
+        Language::Minimax => &MINIMAX,
+        Language::Anthropic => &ANTHROPIC,
+        Language::Dsml => &DSML,
         Language::Ctl | Language::CtlHeredoc => CTL,
     }
 }
@@ -115,6 +133,53 @@ pub const XML: &[&str] = &[
     "\"",
     "'",
     "name=\"z\"",
+];
+
+/// The pieces of [`XML`] that hold a structural tag, in another spelling.
+fn respelled(prefix: &str, wrapper: &str) -> Vec<&'static str> {
+    let tags = [("tool_calls", wrapper), ("invoke", "invoke"), ("parameter", "parameter")];
+    let respell = |piece: &&'static str| {
+        let mut text = (*piece).to_owned();
+        for (name, spelling) in tags {
+            for bracket in ["<", "</"] {
+                let plain = format!("{bracket}{name}");
+                text = text.replace(&plain, &format!("{bracket}{prefix}{spelling}"));
+            }
+        }
+        (text != **piece).then(|| &*text.leak())
+    };
+    XML.iter().filter_map(respell).collect()
+}
+
+/// What raw values and names without quotes add.
+pub const RAW: &[&str] = &[
+    "<invoke name=f>",
+    "<invoke name= g >",
+    "<invoke name=u/>",
+    "<invoke name=>",
+    "<parameter name=k>",
+    "<parameter name=q x=1>",
+    "</parameter>\n</invoke>",
+    "</parameter> <parameter name='n'>",
+    "</parameter> ",
+    "</parameter></inv",
+    "</parameter></invoke/>",
+];
+
+/// What the tags of DeepSeek's models add.
+pub const DSML_PIECES: &[&str] = &[
+    "<｜DSML｜parameter name=\"p\" string=\"true\">",
+    "<｜DSML｜parameter string='false' name=\"k\">",
+    "<｜DSML｜ parameter name=\"n\" string=\"TRUE\">",
+    "<|DSML|parameter name=\"q\" string=\"no\">",
+    "<parameter name=\"q\" string=\"true\">",
+    "</｜DSML｜parameter>\n</｜DSML｜invoke>",
+    "</｜｜DSML｜｜parameter>",
+    "<｜DSML｜",
+    "</｜DSML｜ ",
+    "｜",
+    "DSML",
+    "|",
 ];
 
 /// Header lines right and wrong, the three forms, tags, fences, line ends.

@@ -54,7 +54,7 @@ fn meaning(call: &Call) -> Vec<(String, bool, String)> {
 }
 
 fn same(language: Language, a: &Call, b: &Call) -> bool {
-    a.name == b.name && meaning(a) == meaning(b) && (language == Language::Xml || a.id == b.id)
+    a.name == b.name && meaning(a) == meaning(b) && (!language.has_ids() || a.id == b.id)
 }
 
 /// Renders and parses; whether the call came back. Pessimism is a failure too.
@@ -88,6 +88,12 @@ fn nasty() -> impl Strategy<Value = String> {
         Just("<![cdata[".to_owned()),
         Just("<parameter name=\"x\"><![CDATA[".to_owned()),
         Just("]]></parameter>".to_owned()),
+        Just("<parameter name=\"y\">".to_owned()),
+        Just("</parameter>".to_owned()),
+        Just("</｜DSML｜parameter>\n</invoke></function_calls>".to_owned()),
+        Just(
+            "<minimax:tool_call>\n<invoke name=\"t\">\n</invoke>\n</minimax:tool_call>".to_owned()
+        ),
         Just("</parameter>\n</invoke>\n</tool_calls>".to_owned()),
         Just(
             "<tool_calls><invoke name=\"t\"><parameter name=\"x\"><![CDATA[v]]></parameter>\
@@ -186,13 +192,14 @@ proptest! {
     #[test]
     fn every_fitting_value_comes_back(members in prop::collection::vec(fitting(), 0..5)) {
         let call = call(Some("call_1.a:b-c"), "t", &object(&members));
-        for language in [Language::Xml, Language::Ctl] {
+        for language in [Language::Xml, Language::Anthropic, Language::Dsml, Language::Ctl] {
             // The one thing that a schema can't say outside CDATA.
             let is_null_text = language == Language::Ctl
                 && meaning(&call).iter().any(|m| m == &("nullable".into(), true, "null".into()));
             prop_assert_eq!(comes_back(language, &call, &tools()), !is_null_text);
         }
         comes_back(Language::CtlHeredoc, &call, &tools());
+        comes_back(Language::Minimax, &call, &tools());
     }
 
     #[test]

@@ -27,10 +27,21 @@ pub(crate) fn xml_calls(calls: &[Call], tools: &Tools) -> Result<String, Inexact
         draft.push("  </invoke>\n");
     }
     draft.push("</tool_calls>");
+    bound_block(&mut draft);
+    draft.finish()
+}
+
+pub(super) fn bound_block(draft: &mut Draft) {
     if draft.text.len() > Limits::DEFAULT.call_bytes {
         draft.lose(|| format!("the block is longer than {} bytes", Limits::DEFAULT.call_bytes));
     }
-    draft.finish()
+}
+
+pub(super) fn bound_argument(draft: &mut Draft, key: &str, text: &str) {
+    if text.len() > Limits::DEFAULT.argument_bytes {
+        let bound = Limits::DEFAULT.argument_bytes;
+        draft.lose(|| format!("the argument `{key}` is longer than {bound} bytes"));
+    }
 }
 
 /// A result: no element of it can be taken for a call.
@@ -50,7 +61,7 @@ pub(crate) fn xml_result(result: &ResultFrame<'_>) -> String {
 }
 
 /// A start tag, up to its `>`.
-fn open(draft: &mut Draft, tag: &str, name: &str, bound: usize) {
+pub(super) fn open(draft: &mut Draft, tag: &str, name: &str, bound: usize) {
     let start = draft.text.len();
     draft.push(tag);
     push_escaped(&mut draft.text, name);
@@ -74,10 +85,7 @@ fn value(draft: &mut Draft, call: &Call, tools: &Tools, key: &str, content: &Con
     } else {
         draft.push(text);
     }
-    if text.len() > Limits::DEFAULT.argument_bytes {
-        let bound = Limits::DEFAULT.argument_bytes;
-        draft.lose(|| format!("the argument `{key}` is longer than {bound} bytes"));
-    }
+    bound_argument(draft, key, text);
     let read = typed(tools.argument(&call.name, key), text, Source::Xml { quoted });
     if !content.is(text, &read) {
         draft.lose(|| super::retyped(key));

@@ -15,8 +15,8 @@ pub(crate) enum Signal {
     Closed(usize),
     /// The line ended: the runs that waited were no code.
     LineEnd,
-    /// An opener stood in code; it ended at the byte just consumed.
-    CallInCode,
+    /// An opener stood in code; it began this many bytes before the byte just consumed, its boundary.
+    CallInCode(usize),
 }
 
 #[derive(Clone, Debug)]
@@ -62,14 +62,17 @@ pub(crate) struct CodeContext {
     comment_opener: u8,
     /// A `<!--` behind this many waiting runs, and the dashes of its end.
     maybe_comment: Option<(usize, u8)>,
-    opener: &'static [u8],
-    /// How much of the opener has been read in code.
+    openers: &'static [&'static str],
+    /// How much of an opener has been read in code.
     opener_read: usize,
+    /// The openers that it can be, as bits.
+    openers_alive: u32,
 }
 
 impl CodeContext {
-    /// At the start of a text, for a dialect whose blocks open with `opener` (lower case).
-    pub(crate) fn new(opener: &'static [u8]) -> Self {
+    /// At the start of a text, for a dialect whose blocks open with `<` and one of these (lower case,
+    /// at most 32).
+    pub(crate) fn new(openers: &'static [&'static str]) -> Self {
         Self {
             mode: Mode::Prose(Line::Start),
             waiting: Vec::new(),
@@ -78,8 +81,9 @@ impl CodeContext {
             candidate: None,
             comment_opener: 0,
             maybe_comment: None,
-            opener,
+            openers,
             opener_read: 0,
+            openers_alive: 0,
         }
     }
 
@@ -174,23 +178,43 @@ impl CodeContext {
 
     /// Takes one byte.
     fn step(&mut self, byte: u8) -> Option<Signal> {
-        if !self.allows_block() {
-            if self.opener_read == self.opener.len() {
-                self.opener_read = 0;
-                if matches!(byte, b'>' | b'/' | b' ' | b'\t' | b'\r' | b'\n') {
-                    self.advance(byte);
-                    return Some(Signal::CallInCode);
-                }
-            }
-            self.opener_read = if byte.to_ascii_lowercase() == self.opener[self.opener_read] {
-                self.opener_read + 1
-            } else {
-                usize::from(byte == self.opener[0])
-            };
-        } else {
+        if self.allows_block() {
             self.opener_read = 0;
+        } else if let Some(read) = self.opener(byte) {
+            self.advance(byte);
+            return Some(Signal::CallInCode(read));
         }
         self.advance(byte)
+    }
+
+    /// Looks for openers in code: the length of the one that this byte is the boundary of.
+    fn opener(&mut self, byte: u8) -> Option<usize> {
+        if byte == b'<' {
+            self.opener_read = 1;
+            self.openers_alive = u32::MAX >> (32 - self.openers.len());
+            return None;
+        }
+        let read = std::mem::take(&mut self.opener_read);
+        if read == 0 {
+            return None;
+        }
+        let lower = byte.to_ascii_lowercase();
+        let (mut fitting, mut is_whole) = (0, false);
+        for (index, opener) in self.openers.iter().enumerate() {
+            if self.openers_alive & 1 << index != 0 {
+                match opener.as_bytes().get(read - 1) {
+                    Some(expected) if *expected == lower => fitting |= 1 << index,
+                    Some(_) => {}
+                    None => is_whole = true,
+                }
+            }
+        }
+        if fitting != 0 {
+            self.openers_alive = fitting;
+            self.opener_read = read + 1;
+        }
+        let is_boundary = matches!(byte, b'>' | b'/' | b' ' | b'\t' | b'\r' | b'\n');
+        (is_whole && is_boundary).then_some(read)
     }
 
     fn advance(&mut self, byte: u8) -> Option<Signal> {
@@ -334,7 +358,7 @@ mod tests {
     /// Marks with `#` each `<` at which a block may begin.
     fn check(text: &str, expected: &str) {
         for size in 1..=text.len() {
-            let mut code = CodeContext::new(b"<tool_calls");
+            let mut code = CodeContext::new(&["tool_calls"]);
             let mut got = String::new();
             for chunk in text.as_bytes().chunks(size) {
                 let mut rest = chunk;
@@ -377,7 +401,7 @@ mod tests {
 
     #[test]
     fn runs_that_wait() {
-        let mut code = CodeContext::new(b"<tool_calls");
+        let mut code = CodeContext::new(&["tool_calls"]);
         assert_eq!(code.scan(b"a `b ``c <"), (9, None));
         assert_eq!(code.depth(), 2);
         assert_eq!(code.step(b'<'), None);
@@ -389,9 +413,16 @@ mod tests {
 
     #[test]
     fn an_opener_in_code_is_noted() {
-        let mut code = CodeContext::new(b"<tool_calls");
+        let mut code = CodeContext::new(&["tool_calls"]);
         assert_eq!(code.scan(b"~~~\n<tool_calls>x"), (4, Some(Signal::LineEnd)));
-        assert_eq!(code.scan(b"<tool_calls>x"), (12, Some(Signal::CallInCode)));
+        assert_eq!(code.scan(b"<tool_calls>x"), (12, Some(Signal::CallInCode(11))));
         assert_eq!(code.scan(b"<tool_callsx>"), (13, None));
+
+        let mut code = CodeContext::new(&["calls", "|d| calls", "|d|calls"]);
+        assert_eq!(code.scan(b"~~~\n"), (4, Some(Signal::LineEnd)));
+        assert_eq!(code.scan(b"<|d| calls>"), (11, Some(Signal::CallInCode(10))));
+        assert_eq!(code.scan(b"<<|D|calls\n"), (11, Some(Signal::CallInCode(9))));
+        assert_eq!(code.scan(b"<calls/"), (7, Some(Signal::CallInCode(6))));
+        assert_eq!(code.scan(b"<|d|x> <|d| x>"), (14, None));
     }
 }

@@ -4,20 +4,20 @@ use memchr::memchr;
 
 use super::{
     Gap, Mention, OpenCall, State, Xml,
-    argument::{Arguments, Value},
+    argument::{Opener, Value},
     damage::Damage,
+    entity::attribute_text,
+    grammar::Values,
+    list::Arguments,
     log::Item,
-    tag::{Lexer, Set, Step, Tag, attribute_text, is_blank},
+    raw::Source,
+    tag::{Lexer, Set, Step, Tag, is_blank},
     text::comment,
 };
-use crate::{Call, RepairKind, Sink, Span, ViolationKind, scan::window::Window};
+use crate::{Call, NoteKind, RepairKind, Sink, Span, ViolationKind, scan::window::Window};
 
-const BETWEEN: Set =
-    Set { keywords: &[Tag::OpenCall, Tag::CloseWrapper, Tag::Comment], others: false };
-const BODY: Set = Set {
-    keywords: &[Tag::OpenArgument, Tag::CloseCall, Tag::CloseArgument, Tag::Comment],
-    others: false,
-};
+const BETWEEN: Set = Set::new(&[Tag::OpenCall, Tag::CloseWrapper, Tag::Comment]);
+const BODY: Set = Set::new(&[Tag::OpenArgument, Tag::CloseCall, Tag::CloseArgument, Tag::Comment]);
 
 impl Xml {
     pub(super) fn read_between(
@@ -72,7 +72,7 @@ impl Xml {
                         Step::More => Gap::Tag(lexer),
                         Step::Done(Tag::OpenCall) => return self.open_call(&lexer, window, sink),
                         Step::Done(Tag::CloseWrapper) => {
-                            return self.close_block(lexer.start, window, sink);
+                            return self.close_wrapper(&lexer, window, sink);
                         }
                         Step::Done(_) => {
                             if self.exclude_bare(lexer.start, window, sink) {
@@ -162,13 +162,18 @@ impl Xml {
         self.next_call += 1;
         let span = Span::new(self.done, self.pos);
         self.done = self.pos;
+        if lexer.spelled().is_tolerated {
+            self.tolerated(lexer.start);
+        }
         self.call = Some(OpenCall {
             index,
             name: name.clone(),
             accounted: span.start,
             start: lexer.start,
+            spelling: lexer.spelling,
             items: self.block.as_ref().map_or(0, |block| block.items.0.len()),
             arguments: Arguments::default(),
+            doubt: None,
         });
         self.put(Item::CallStart { span, call: index, name }, window, sink);
         self.state = State::Body(Gap::Blank);
@@ -232,7 +237,7 @@ impl Xml {
                         }
                         (Step::Done(_), _) => {
                             self.pos += 1;
-                            return self.close_call(window, sink);
+                            return self.close_call(&lexer, window, sink);
                         }
                         (Step::Not, Some(Tag::OpenArgument)) => {
                             let detail = "the parameter's start tag is malformed";
@@ -274,17 +279,74 @@ impl Xml {
             }
             Err(damage) => return self.damage(damage, window, sink),
         };
+        let source = self.source_of(lexer, window);
+        if lexer.spelled().is_tolerated || matches!(source, Source::Text | Source::Json) {
+            self.tolerated(lexer.start);
+        }
         let Some(call) = &self.call else { return };
         let span = Span::new(self.done, self.pos);
         self.done = self.pos;
         let item = Item::ArgStart { span, call: call.index, key: key.clone() };
-        let value = Value::new(key, &call.name, &self.options.tools);
+        let opener = Opener { spelling: lexer.spelling, source, start: self.pos };
+        let value = Value::new(key, &call.name, &self.options.tools, opener);
         self.put(item, window, sink);
         self.state = State::Value(Box::new(value));
     }
 
+    /// What the value behind a parameter's start tag is.
+    fn source_of(&self, lexer: &Lexer, window: &Window<'_>) -> Source {
+        match self.grammar.values {
+            Values::Markup => Source::Markup,
+            Values::Raw => Source::Raw,
+            Values::RawIfTolerated => {
+                let is_tolerated = |spelling| self.grammar.name(spelling).is_tolerated;
+                let is_raw = is_tolerated(lexer.spelling)
+                    || self.call.as_ref().is_some_and(|call| is_tolerated(call.spelling))
+                    || self.block.as_ref().is_some_and(|block| block.is_tolerated);
+                if is_raw { Source::RawOrSection } else { Source::Markup }
+            }
+            Values::Attribute => match lexer.string_attribute.map(|span| window.copy(span)) {
+                Some(text) if text.eq_ignore_ascii_case(b"true") => Source::Text,
+                Some(text) if text.eq_ignore_ascii_case(b"false") => Source::Json,
+                _ => Source::Markup,
+            },
+        }
+    }
+
+    /// The tag at `at` is spelled in a way that is reported.
+    fn tolerated(&mut self, at: u64) {
+        if let Some(block) = &mut self.block {
+            block.tolerated_at.get_or_insert(at);
+        }
+    }
+
     /// The call's end tag is complete.
-    fn close_call(&mut self, window: &Window<'_>, sink: &mut impl Sink) {
+    fn close_call(&mut self, lexer: &Lexer, window: &Window<'_>, sink: &mut impl Sink) {
+        let Some(open) = &self.call else { return };
+        if lexer.spelling != open.spelling {
+            let detail = "the call is closed in another spelling";
+            let damage = Damage::new(ViolationKind::WrongCloser, lexer.start, detail);
+            return self.damage(damage, window, sink);
+        }
+        if let Some(doubt) = open.doubt {
+            if !self.options.run_ambiguous {
+                let at = doubt.at;
+                let detail = format!(
+                    "a value holds a tag of the markup itself at byte {at}: where the value ends is \
+                     in doubt"
+                );
+                let damage = Damage::new(ViolationKind::Ambiguous, lexer.start, detail);
+                return self.damage(damage, window, sink);
+            }
+            self.put(Item::Note { at: doubt.at, kind: NoteKind::Ambiguous }, window, sink);
+        }
+        if let Some(block) = &mut self.block
+            && !block.is_reported
+            && let Some(at) = block.tolerated_at
+        {
+            block.is_reported = true;
+            self.put(Item::Repair { at, kind: RepairKind::Spelling }, window, sink);
+        }
         let Some(open) = self.call.take() else { return };
         let span = Span::new(self.done, self.pos);
         self.done = self.pos;
@@ -300,6 +362,21 @@ impl Xml {
         }
         self.put(Item::CallReady { span, call }, window, sink);
         self.state = State::Between { prose: false, at: Gap::Blank };
+    }
+
+    /// A wrapper's end tag between calls is complete.
+    fn close_wrapper(&mut self, lexer: &Lexer, window: &Window<'_>, sink: &mut impl Sink) {
+        let Some(block) = &self.block else { return };
+        let fits = if block.bare {
+            lexer.spelled().is_tolerated == block.is_tolerated
+        } else {
+            lexer.spelling == block.spelling
+        };
+        if fits {
+            return self.close_block(lexer.start, window, sink);
+        }
+        let detail = "the wrapper is closed in another spelling";
+        self.damage(Damage::new(ViolationKind::WrongCloser, lexer.start, detail), window, sink);
     }
 
     /// The wrapper's end tag, from `start`, is complete.

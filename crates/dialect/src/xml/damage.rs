@@ -5,7 +5,7 @@
 use memchr::memchr;
 
 use super::{
-    Gap, Skip, State, Xml,
+    Gap, Skip, State, Until, Xml,
     log::Item,
     section::{Ending, Step as SectionStep},
     tag::{Lexer, Set, Step, Tag},
@@ -15,13 +15,9 @@ use crate::{
     scan::{code::Signal, window::Window},
 };
 
-const SKIP_CALL: Set =
-    Set { keywords: &[Tag::CloseCall, Tag::CloseWrapper, Tag::Section], others: false };
-const SKIP_CALL_OR_RESYNC: Set = Set {
-    keywords: &[Tag::CloseCall, Tag::CloseWrapper, Tag::Section, Tag::OpenCall],
-    others: false,
-};
-const SKIP_WRAPPER: Set = Set { keywords: &[Tag::CloseWrapper, Tag::Section], others: false };
+const SKIP_CALL: Set = Set::new(&[Tag::CloseCall, Tag::CloseWrapper]);
+const SKIP_CALL_OR_RESYNC: Set = Set::new(&[Tag::CloseCall, Tag::CloseWrapper, Tag::OpenCall]);
+const SKIP_WRAPPER: Set = Set::new(&[Tag::CloseWrapper]);
 
 /// What is wrong, and where.
 pub(super) struct Damage {
@@ -58,15 +54,18 @@ impl Xml {
         let Some(mut block) = self.block.take() else { return };
         let at = damage.at;
         self.pos = at;
-        if block.bare {
+        let (in_section, doubt) = match &self.state {
+            State::Value(value) => (value.is_in_section(), value.doubt),
+            _ => (false, None),
+        };
+        let doubts = [doubt, self.call.as_ref().and_then(|call| call.doubt)];
+        let in_doubt = !self.options.run_ambiguous
+            && doubts.into_iter().flatten().any(|doubt| doubt.is_nested);
+        if block.bare && (!in_doubt || damage.cut.is_some()) {
             return self.exclude(&block, at, window, sink);
         }
         let call = self.call.take();
-        let in_section = match &self.state {
-            State::Value(value) => value.is_in_section(),
-            _ => false,
-        };
-        let is_void = self.holds_blocks();
+        let is_void = self.holds_blocks() || block.bare;
         let (kind, name) = (damage.kind, call.as_ref().map(|call| call.name.clone()));
         let mut violation = Violation { name, ..violation(damage) };
         if block.held {
@@ -97,7 +96,11 @@ impl Xml {
             self.put(Item::Violation(Box::new(violation)), window, sink);
         }
         let skip = Skip {
-            until_call: !is_void,
+            until: match is_void {
+                _ if in_doubt => Until::End,
+                true => Until::Wrapper,
+                false => Until::Call,
+            },
             section: in_section.then(Ending::default),
             tag: None,
             resync_at: (kind == ViolationKind::StrayText).then_some(at),
@@ -129,6 +132,12 @@ impl Xml {
         window: &Window<'_>,
         sink: &mut impl Sink,
     ) {
+        if skip.until == Until::End {
+            self.pos += piece.len() as u64;
+            self.text_to(self.pos, window, sink);
+            self.state = State::Skip(skip);
+            return;
+        }
         let mut rest = piece;
         while let Some(&byte) = rest.first() {
             if let Some(ending) = &mut skip.section {
@@ -148,7 +157,7 @@ impl Xml {
                 self.text_to(self.pos, window, sink);
                 rest = &rest[used..];
                 if !rest.is_empty() {
-                    let set = skip.set(self.pos);
+                    let set = self.skip_set(&skip, self.pos);
                     skip.tag = Some(Lexer::new(self.grammar, set, self.pos));
                     self.pos += 1;
                     rest = &rest[1..];
@@ -197,10 +206,20 @@ impl Xml {
         self.state = State::Skip(skip);
     }
 
+    /// The tags that mean something in what damage left behind, at this `<`.
+    fn skip_set(&self, skip: &Skip, at: u64) -> Set {
+        let set = match (skip.until, skip.resync_at) {
+            (Until::Call, Some(resync_at)) if resync_at == at => SKIP_CALL_OR_RESYNC,
+            (Until::Call, _) => SKIP_CALL,
+            (Until::Wrapper | Until::End, _) => SKIP_WRAPPER,
+        };
+        if self.grammar.has_sections() { set.and(Tag::Section) } else { set }
+    }
+
     /// A lexer that has read `</`, whose `/` is the byte at `pos`.
     fn closing_tag(&self, skip: &Skip) -> Lexer {
         let start = self.pos - 1;
-        let mut lexer = Lexer::new(self.grammar, skip.set(start), start);
+        let mut lexer = Lexer::new(self.grammar, self.skip_set(skip, start), start);
         let _ = lexer.step(b'/');
         lexer
     }
@@ -292,14 +311,5 @@ fn violation(damage: Damage) -> Violation {
         declared: damage.declared,
         actual: damage.actual,
         detail: damage.detail,
-    }
-}
-impl Skip {
-    fn set(&self, at: u64) -> Set {
-        match (self.until_call, self.resync_at) {
-            (true, Some(resync_at)) if resync_at == at => SKIP_CALL_OR_RESYNC,
-            (true, _) => SKIP_CALL,
-            (false, _) => SKIP_WRAPPER,
-        }
     }
 }

@@ -1,9 +1,18 @@
-//! CDATA sections: where one ends, and where a section nested in its data begins and ends.
+//! CDATA sections: their data, where one ends, and where a section nested in it begins and ends.
 //!
 //! A `]]>` is data unless what follows shows that the section ends, so that a file which contains a
 //! whole tool block survives. The lookahead is at most `]]>`, 256 blanks, and a closer.
 
-use super::tag::{Grammar, Lexer, Set, Step as TagStep, Tag, is_blank};
+use memchr::memchr2;
+
+use super::{
+    Xml,
+    argument::{At as ValueAt, Kind, Value},
+    damage::Damage,
+    grammar::Grammar,
+    tag::{Lexer, Set, Step as TagStep, Tag, is_blank},
+};
+use crate::{Sink, scan::window::Window};
 
 /// Blanks that may stand between `]]>` and the closer, and at the ends of a value.
 pub(super) const BLANKS_MAX: usize = 256;
@@ -140,7 +149,9 @@ impl Ending {
 /// Counts the sections nested in a section's data: `<parameter …><![CDATA[` … `]]></parameter`.
 #[derive(Clone, Debug)]
 pub(super) struct Nesting {
-    grammar: Grammar,
+    grammar: &'static Grammar,
+    /// The argument's spelling around: what is spelled otherwise ends nothing here.
+    spelling: u8,
     pub(super) depth: usize,
     opener: Option<Lexer>,
     /// Bytes of `<![CDATA[` read directly behind an argument's start tag.
@@ -148,11 +159,12 @@ pub(super) struct Nesting {
     ending: Ending,
 }
 
-const ARGUMENT: Set = Set { keywords: &[Tag::OpenArgument], others: false };
+const ARGUMENT: Set = Set::new(&[Tag::OpenArgument]);
 
 impl Nesting {
-    pub(super) fn new(grammar: Grammar) -> Self {
-        Self { grammar, depth: 0, opener: None, section: None, ending: Ending::default() }
+    pub(super) fn new(grammar: &'static Grammar, spelling: u8) -> Self {
+        let ending = Ending::default();
+        Self { grammar, spelling, depth: 0, opener: None, section: None, ending }
     }
 
     /// Whether a byte other than `<` and `]` means nothing here.
@@ -162,10 +174,11 @@ impl Nesting {
 
     /// Takes one byte of data at offset `at`.
     pub(super) fn step(&mut self, byte: u8, at: u64) {
-        if self.depth > 0
-            && self.ending.step(byte, Some(self.grammar.argument.as_bytes())) == Step::Closed
-        {
-            self.depth -= 1;
+        if self.depth > 0 {
+            let name = self.grammar.name(self.spelling).text.as_bytes();
+            if self.ending.step(byte, Some(name)) == Step::Closed {
+                self.depth -= 1;
+            }
         }
         if let Some(read) = self.section {
             if byte.eq_ignore_ascii_case(&JOIN[read]) {
@@ -184,14 +197,14 @@ impl Nesting {
                 self.opener = Some(Lexer::new(self.grammar, ARGUMENT, at - 1));
             }
         }
-        match self.opener.as_mut().map(|opener| opener.step(byte)) {
-            Some(TagStep::More) => return,
-            Some(TagStep::Done(_)) => {
+        match self.opener.as_mut().map(|opener| (opener.step(byte), opener.spelling)) {
+            Some((TagStep::More, _)) => return,
+            Some((TagStep::Done(_), spelling)) => {
                 self.opener = None;
-                self.section = Some(0);
+                self.section = (spelling == self.spelling).then_some(0);
                 return;
             }
-            Some(TagStep::Not) | None => self.opener = None,
+            Some((TagStep::Not, _)) | None => self.opener = None,
         }
         if byte == b'<' {
             self.opener = Some(Lexer::new(self.grammar, ARGUMENT, at));
@@ -199,10 +212,86 @@ impl Nesting {
     }
 }
 
+impl Xml {
+    /// A section begins at `pos`.
+    pub(super) fn open_section(
+        &mut self,
+        value: &mut Value,
+        window: &Window<'_>,
+        sink: &mut impl Sink,
+    ) {
+        self.structure_to(self.pos, window, sink);
+        value.quoted = true;
+        if let Some(tree) = &mut value.tree {
+            tree.section();
+        }
+        value.is_empty = false;
+        value.at = self.new_section(value.spelling);
+    }
+
+    /// A section of a value with this spelling begins.
+    fn new_section(&self, spelling: u8) -> ValueAt {
+        let nesting = Box::new(Nesting::new(self.grammar, spelling));
+        ValueAt::Section { ending: Ending::default(), nesting }
+    }
+
+    pub(super) fn read_section(
+        &mut self,
+        value: &mut Value,
+        mut ending: Ending,
+        mut nesting: Box<Nesting>,
+        piece: &[u8],
+        window: &Window<'_>,
+        sink: &mut impl Sink,
+    ) -> Result<(), Damage> {
+        let innermost = value.open.last().cloned();
+        let own = self.grammar.name(value.spelling).text.as_bytes();
+        let innermost = innermost.as_deref().unwrap_or(own);
+        let mut i = 0;
+        while i < piece.len() {
+            if ending.read() == 0 && nesting.is_idle() {
+                i += memchr2(b']', b'<', &piece[i..]).unwrap_or(piece.len() - i);
+            }
+            let Some(&byte) = piece.get(i) else { break };
+            let at = self.pos + i as u64;
+            let was_nested = nesting.depth > 0;
+            nesting.step(byte, at);
+            i += 1;
+            if was_nested || nesting.depth > 0 {
+                ending = Ending::default();
+                continue;
+            }
+            let read = ending.read() as u64;
+            match ending.step(byte, Some(innermost)) {
+                Step::Open => {}
+                Step::Closed => {
+                    // A bound that is passed here is passed inside the section.
+                    value.at = self.new_section(value.spelling);
+                    self.data_to(value, at - read, Kind::Section, window, sink)?;
+                    value.at = ValueAt::Plain;
+                    self.pos = at - read + 3;
+                    self.structure_to(self.pos, window, sink);
+                    return Ok(());
+                }
+                Step::Joined => {
+                    value.at = self.new_section(value.spelling);
+                    self.data_to(value, at - read, Kind::Section, window, sink)?;
+                    self.pos = at + 1;
+                    self.structure_to(self.pos, window, sink);
+                    return Ok(());
+                }
+            }
+        }
+        self.pos += i as u64;
+        value.at = ValueAt::Section { ending: ending.clone(), nesting };
+        self.data_to(value, self.pos - ending.read() as u64, Kind::Section, window, sink)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::xml::tag::CANONICAL;
+    use crate::xml::grammar::CANONICAL;
 
     /// Where the section ends: the offset of the byte that decided it.
     fn check(data: &str, expected: Option<(Step, usize)>) {
@@ -237,7 +326,7 @@ mod tests {
     #[test]
     fn nested_sections_are_counted() {
         let depth = |data: &str| {
-            let mut nesting = Nesting::new(CANONICAL);
+            let mut nesting = Nesting::new(&CANONICAL, 2);
             for (at, byte) in data.bytes().enumerate() {
                 nesting.step(byte, at as u64);
             }

@@ -1,8 +1,9 @@
-//! Lexemes of the XML-like family, read byte by byte: tags with their attributes, and entities.
+//! Tags of the XML-like family with their attributes, read byte by byte.
 //!
 //! A lexer keeps places, not bytes: the machine that drives it holds the bytes and reads the names
-//! from them once the lexeme is complete.
+//! from them once the tag is complete.
 
+use super::grammar::{Element, Grammar, Name, Values};
 use crate::Span;
 
 /// A tag is at most this long.
@@ -10,27 +11,6 @@ pub(super) const TAG_MAX: u64 = 512;
 
 /// An element's name is at most this long.
 const NAME_MAX: usize = 256;
-
-/// The names of the three structural elements, in lower case.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Grammar {
-    /// The wrapper.
-    pub(crate) wrapper: &'static str,
-    /// One call.
-    pub(crate) call: &'static str,
-    /// One argument.
-    pub(crate) argument: &'static str,
-    /// `<` + wrapper, for the note on openers in code.
-    pub(crate) opener: &'static [u8],
-}
-
-/// Canonical XML.
-pub(crate) const CANONICAL: Grammar = Grammar {
-    wrapper: "tool_calls",
-    call: "invoke",
-    argument: "parameter",
-    opener: b"<tool_calls",
-};
 
 /// What a tag may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,12 +34,52 @@ pub(super) enum Tag {
 }
 
 /// The tags that mean something in a state.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Set {
-    pub(super) keywords: &'static [Tag],
-    /// Whether other elements count.
-    pub(super) others: bool,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Set(u16);
+
+impl Set {
+    /// These tags.
+    pub(super) const fn new(tags: &[Tag]) -> Self {
+        let mut bits = 0;
+        let mut i = 0;
+        while i < tags.len() {
+            bits |= tags[i].bit();
+            i += 1;
+        }
+        Self(bits)
+    }
+
+    /// These tags, and those of all other elements.
+    pub(super) const fn with_others(tags: &[Tag]) -> Self {
+        Self(Self::new(tags).0 | OTHERS)
+    }
+
+    /// These and another one.
+    pub(super) const fn and(self, tag: Tag) -> Self {
+        Self(self.0 | tag.bit())
+    }
+
+    const fn has(self, tag: Tag) -> bool {
+        self.0 & tag.bit() != 0
+    }
+
+    /// The spellings that may follow, by place in the grammar.
+    fn names(self, grammar: &Grammar, closing: bool) -> u32 {
+        let mut names = 0;
+        for element in [Element::Wrapper, Element::Call, Element::Argument] {
+            if self.has(Tag::of(element, closing)) {
+                names |= grammar.mask(element);
+            }
+        }
+        names
+    }
 }
+
+const OTHERS: u16 = 1 << 8;
+
+/// Bits of a lexer's spellings that are no names of the grammar.
+const COMMENT: u32 = 1 << 30;
+const SECTION: u32 = 1 << 31;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
@@ -79,6 +99,8 @@ enum At {
     Value {
         quote: u8,
     },
+    /// In a value without quotes.
+    Unquoted,
     AfterValue,
     /// Behind the `/` of `/>`.
     Slash,
@@ -100,42 +122,72 @@ pub(super) enum Step {
 /// Reads one tag. The first byte, `<`, has been read when it is made.
 #[derive(Clone, Debug)]
 pub(super) struct Lexer {
-    grammar: Grammar,
+    grammar: &'static Grammar,
     set: Set,
     /// Offset of the `<`.
     pub(super) start: u64,
     /// Offset of the next byte.
     at: u64,
     state: At,
-    /// Keywords of the set that the name read so far can become, by position in the set.
-    alive: u16,
+    /// Spellings that the name read so far can become, by place in the grammar.
+    alive: u32,
+    /// Whether it can become the name of another element.
+    is_other: bool,
     /// The element's name.
     pub(super) name: Span,
     /// The keyword, once its name and the boundary behind it have been read.
     pub(super) keyword: Option<Tag>,
+    /// The place of a structural element's spelling in the grammar; known with the keyword.
+    pub(super) spelling: u8,
     attribute: Span,
-    /// Whether the attribute being read is called `name`, as far as read.
-    is_name: bool,
+    /// The word that the attribute being read is, as far as read.
+    word: Option<Word>,
     /// The value of the last attribute called `name`.
     pub(super) name_attribute: Option<Span>,
+    /// The value of the last attribute called `string`, where the grammar knows it.
+    pub(super) string_attribute: Option<Span>,
+}
+
+/// An attribute that means something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    Name,
+    String,
+}
+
+impl Word {
+    fn text(self) -> &'static [u8] {
+        match self {
+            Self::Name => b"name",
+            Self::String => b"string",
+        }
+    }
 }
 
 impl Lexer {
     /// A lexer behind the `<` at `start`.
-    pub(super) fn new(grammar: Grammar, set: Set, start: u64) -> Self {
+    pub(super) fn new(grammar: &'static Grammar, set: Set, start: u64) -> Self {
         Self {
             grammar,
             set,
             start,
             at: start + 1,
             state: At::Open,
-            alive: (1 << set.keywords.len()) - 1,
+            alive: 0,
+            is_other: set.0 & OTHERS != 0,
             name: Span::at(start + 1),
             keyword: None,
+            spelling: 0,
             attribute: Span::at(start),
-            is_name: false,
+            word: None,
             name_attribute: None,
+            string_attribute: None,
         }
+    }
+
+    /// The spelling of a structural element.
+    pub(super) fn spelled(&self) -> &'static Name {
+        self.grammar.name(self.spelling)
     }
 
     /// Takes the next byte.
@@ -156,16 +208,17 @@ impl Lexer {
                 b'/' => {
                     self.state = At::Name { closing: true };
                     self.name = Span::at(self.at + 1);
-                    self.keep(|tag, _| tag.is_closing());
-                    if self.alive == 0 && !self.set.others { Step::Not } else { Step::More }
+                    self.alive = self.set.names(self.grammar, true);
+                    if self.alive == 0 && !self.is_other { Step::Not } else { Step::More }
                 }
                 b'!' => {
-                    self.keep(|tag, _| matches!(tag, Tag::Comment | Tag::Section));
+                    self.alive = if self.set.has(Tag::Comment) { COMMENT } else { 0 }
+                        | if self.set.has(Tag::Section) { SECTION } else { 0 };
                     self.state = At::Bang;
                     if self.alive == 0 { Step::Not } else { Step::More }
                 }
                 _ => {
-                    self.keep(|tag, _| tag.is_opening());
+                    self.alive = self.set.names(self.grammar, false);
                     self.state = At::Name { closing: false };
                     self.name_byte(byte, false)
                 }
@@ -187,7 +240,13 @@ impl Lexer {
                 _ if self.state == At::Gap && is_name_start(byte) => {
                     self.state = At::AttributeName;
                     self.attribute = Span::new(self.at, self.at + 1);
-                    self.is_name = byte.eq_ignore_ascii_case(&b'n');
+                    self.word = match byte {
+                        b'n' | b'N' => Some(Word::Name),
+                        b's' | b'S' if self.grammar.values == Values::Attribute => {
+                            Some(Word::String)
+                        }
+                        _ => None,
+                    };
                     Step::More
                 }
                 _ => Step::Not,
@@ -203,8 +262,8 @@ impl Lexer {
                 }
                 _ if is_name_byte(byte) => {
                     let index = self.attribute.len() as usize;
-                    self.is_name &=
-                        b"name".get(index).is_some_and(|b| byte.eq_ignore_ascii_case(b));
+                    let fits = |b: &u8| byte.eq_ignore_ascii_case(b);
+                    self.word = self.word.filter(|word| word.text().get(index).is_some_and(fits));
                     self.attribute.end += 1;
                     Step::More
                 }
@@ -220,24 +279,39 @@ impl Lexer {
             },
             At::BeforeValue => match byte {
                 b'"' | b'\'' => {
-                    self.is_name &= self.attribute.len() == 4;
                     self.state = At::Value { quote: byte };
-                    self.attribute = Span::at(self.at + 1);
+                    self.value_from(self.at + 1);
                     Step::More
                 }
                 _ if is_blank(byte) => Step::More,
+                _ if self.grammar.unquoted && is_unquoted(byte) => {
+                    self.state = At::Unquoted;
+                    self.value_from(self.at);
+                    Step::More
+                }
                 _ => Step::Not,
             },
             At::Value { quote } => match byte {
                 b'<' => Step::Not,
                 _ if byte == quote => {
-                    if self.is_name {
-                        self.name_attribute = Some(Span::new(self.attribute.start, self.at));
-                    }
+                    self.value_ends();
                     self.state = At::AfterValue;
                     Step::More
                 }
                 _ => Step::More,
+            },
+            At::Unquoted => match byte {
+                b'>' => {
+                    self.value_ends();
+                    self.complete(false)
+                }
+                _ if is_blank(byte) => {
+                    self.value_ends();
+                    self.state = At::Gap;
+                    Step::More
+                }
+                _ if is_unquoted(byte) => Step::More,
+                _ => Step::Not,
             },
             At::Slash => match byte {
                 b'>' => self.complete(true),
@@ -251,15 +325,30 @@ impl Lexer {
         }
     }
 
+    /// The attribute's value begins at `start`.
+    fn value_from(&mut self, start: u64) {
+        let len = self.attribute.len() as usize;
+        self.word = self.word.filter(|word| word.text().len() == len);
+        self.attribute = Span::at(start);
+    }
+
+    /// The attribute's value ended in front of this byte.
+    fn value_ends(&mut self) {
+        let value = Some(Span::new(self.attribute.start, self.at));
+        match self.word {
+            Some(Word::Name) => self.name_attribute = value,
+            Some(Word::String) => self.string_attribute = value,
+            None => {}
+        }
+    }
+
     fn name_byte(&mut self, byte: u8, closing: bool) -> Step {
         let index = self.name.len() as usize;
+        let fitting = self.fitting(index, byte);
         let is_boundary = is_blank(byte) || byte == b'>' || byte == b'/';
-        if is_boundary {
-            let grammar = self.grammar;
-            self.keep(|tag, _| tag.spelling(grammar).len() == index);
-            if self.alive != 0 && index > 0 {
-                self.keyword = Some(self.set.keywords[self.alive.trailing_zeros() as usize]);
-            } else if index == 0 || !self.set.others {
+        if is_boundary && fitting == 0 {
+            self.whole_name(index, closing);
+            if self.keyword.is_none() && (index == 0 || !self.is_other) {
                 return Step::Not;
             }
             return match byte {
@@ -275,31 +364,60 @@ impl Lexer {
                 }
             };
         }
-        let grammar = self.grammar;
-        self.keep(|tag, _| {
-            tag.spelling(grammar).get(index).is_some_and(|b| byte.eq_ignore_ascii_case(b))
-        });
-        let is_other =
-            self.set.others && if index == 0 { is_name_start(byte) } else { is_name_byte(byte) };
-        if self.alive == 0 && !is_other || index >= NAME_MAX {
+        self.alive = fitting;
+        self.is_other &= if index == 0 { is_name_start(byte) } else { is_name_byte(byte) };
+        if self.alive == 0 && !self.is_other || index >= NAME_MAX {
             return Step::Not;
         }
         self.name.end += 1;
         Step::More
     }
 
+    /// The spellings that have this byte at this index.
+    fn fitting(&self, index: usize, byte: u8) -> u32 {
+        let byte = byte.to_ascii_lowercase();
+        self.kept(|name| name.as_bytes().get(index) == Some(&byte))
+    }
+
+    /// The name ended: the keyword that it is, if it is one.
+    fn whole_name(&mut self, len: usize, closing: bool) {
+        let whole = self.kept(|name| name.len() == len);
+        if whole != 0 {
+            self.spelling = whole.trailing_zeros() as u8;
+            self.keyword = Some(Tag::of(self.spelled().element, closing));
+        }
+    }
+
+    fn kept(&self, wanted: impl Fn(&str) -> bool) -> u32 {
+        let (mut kept, mut left) = (0, self.alive);
+        while left != 0 {
+            let place = left.trailing_zeros();
+            let bit = 1 << place;
+            left ^= bit;
+            if wanted(self.grammar.name(place as u8).text) {
+                kept |= bit;
+            }
+        }
+        kept
+    }
+
     /// `!` has been read: the rest of `<!--` or `<![CDATA[`.
     fn bang(&mut self, byte: u8) -> Step {
         let index = (self.at - self.start) as usize - 2;
-        let grammar = self.grammar;
-        self.keep(|tag, _| {
-            tag.spelling(grammar).get(index).is_some_and(|b| byte.eq_ignore_ascii_case(b))
-        });
-        if self.alive == 0 {
-            return Step::Not;
+        let byte = byte.to_ascii_uppercase();
+        for (bit, rest, tag) in
+            [(COMMENT, &b"--"[..], Tag::Comment), (SECTION, b"[CDATA[", Tag::Section)]
+        {
+            if self.alive & bit == 0 {
+                continue;
+            }
+            if rest.get(index) != Some(&byte) {
+                self.alive ^= bit;
+            } else if index + 1 == rest.len() {
+                return Step::Done(tag);
+            }
         }
-        let tag = self.set.keywords[self.alive.trailing_zeros() as usize];
-        if index + 1 == tag.spelling(grammar).len() { Step::Done(tag) } else { Step::More }
+        if self.alive == 0 { Step::Not } else { Step::More }
     }
 
     fn complete(&self, empty: bool) -> Step {
@@ -310,34 +428,32 @@ impl Lexer {
             None => Tag::OpenOther { empty },
         })
     }
-
-    fn keep(&mut self, wanted: impl Fn(Tag, usize) -> bool) {
-        for (index, tag) in self.set.keywords.iter().enumerate() {
-            if self.alive & (1 << index) != 0 && !wanted(*tag, index) {
-                self.alive &= !(1 << index);
-            }
-        }
-    }
 }
 
 impl Tag {
-    fn spelling(self, grammar: Grammar) -> &'static [u8] {
-        match self {
-            Self::OpenWrapper | Self::CloseWrapper => grammar.wrapper.as_bytes(),
-            Self::OpenCall | Self::CloseCall => grammar.call.as_bytes(),
-            Self::OpenArgument | Self::CloseArgument => grammar.argument.as_bytes(),
-            Self::Comment => b"--",
-            Self::Section => b"[CDATA[",
-            Self::OpenOther { .. } | Self::CloseOther => b"",
+    const fn of(element: Element, closing: bool) -> Self {
+        match (element, closing) {
+            (Element::Wrapper, false) => Self::OpenWrapper,
+            (Element::Wrapper, true) => Self::CloseWrapper,
+            (Element::Call, false) => Self::OpenCall,
+            (Element::Call, true) => Self::CloseCall,
+            (Element::Argument, false) => Self::OpenArgument,
+            (Element::Argument, true) => Self::CloseArgument,
         }
     }
 
-    fn is_closing(self) -> bool {
-        matches!(self, Self::CloseWrapper | Self::CloseCall | Self::CloseArgument)
-    }
-
-    fn is_opening(self) -> bool {
-        matches!(self, Self::OpenWrapper | Self::OpenCall | Self::OpenArgument)
+    const fn bit(self) -> u16 {
+        match self {
+            Self::OpenWrapper => 1,
+            Self::CloseWrapper => 1 << 1,
+            Self::OpenCall => 1 << 2,
+            Self::CloseCall => 1 << 3,
+            Self::OpenArgument => 1 << 4,
+            Self::CloseArgument => 1 << 5,
+            Self::Comment => 1 << 6,
+            Self::Section => 1 << 7,
+            Self::OpenOther { .. } | Self::CloseOther => OTHERS,
+        }
     }
 }
 
@@ -354,97 +470,30 @@ pub(super) fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b'.' | b'-')
 }
 
-/// The longest entity, from `&` to `;`.
-const ENTITY_MAX: usize = 11;
-
-/// Reads one entity. The `&` has been read when it is made.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Entity {
-    read: [u8; ENTITY_MAX],
-    len: usize,
-}
-
-impl Entity {
-    /// The decoded character, `None` while more is needed, or `Err` if it is no entity at this byte
-    /// (not consumed).
-    pub(super) fn step(&mut self, byte: u8) -> Result<Option<char>, ()> {
-        if byte == b';' {
-            return decode_entity(&self.read[..self.len]).map(Some).ok_or(());
-        }
-        let fits = byte.is_ascii_alphanumeric() || byte == b'#' && self.len == 0;
-        if !fits || self.len + 2 >= ENTITY_MAX {
-            return Err(());
-        }
-        self.read[self.len] = byte;
-        self.len += 1;
-        Ok(None)
-    }
-}
-
-/// The character that an entity's name, without `&` and `;`, stands for.
-fn decode_entity(name: &[u8]) -> Option<char> {
-    let number = |digits: &[u8], radix| {
-        let fits = (1..=8).contains(&digits.len()) && digits.iter().all(u8::is_ascii_alphanumeric);
-        let digits = std::str::from_utf8(digits).ok().filter(|_| fits)?;
-        char::from_u32(u32::from_str_radix(digits, radix).ok()?)
-    };
-    match name {
-        b"lt" => Some('<'),
-        b"gt" => Some('>'),
-        b"amp" => Some('&'),
-        b"quot" => Some('"'),
-        b"apos" => Some('\''),
-        [b'#', b'x', digits @ ..] => number(digits, 16),
-        [b'#', digits @ ..] => number(digits, 10),
-        _ => None,
-    }
-}
-
-/// A `name` attribute's value with entities decoded once, trimmed.
-pub(super) fn attribute_text(raw: &[u8]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(raw.len());
-    let mut rest = raw;
-    while let Some(at) = memchr::memchr(b'&', rest) {
-        text.extend_from_slice(&rest[..at]);
-        rest = &rest[at..];
-        let mut entity = Entity::default();
-        let mut used = 1;
-        let decoded = loop {
-            match rest.get(used).map(|byte| entity.step(*byte)) {
-                Some(Ok(None)) => used += 1,
-                Some(Ok(Some(decoded))) => break Some(decoded),
-                Some(Err(())) | None => break None,
-            }
-        };
-        match decoded {
-            Some(decoded) => {
-                text.extend_from_slice(decoded.encode_utf8(&mut [0; 4]).as_bytes());
-                rest = &rest[used + 1..];
-            }
-            None => {
-                text.push(b'&');
-                rest = &rest[1..];
-            }
-        }
-    }
-    text.extend_from_slice(rest);
-    let start = text.iter().position(|byte| !is_blank(*byte)).unwrap_or(text.len());
-    let end = text.iter().rposition(|byte| !is_blank(*byte)).map_or(start, |last| last + 1);
-    text[start..end].to_vec()
+/// May stand in a value without quotes.
+fn is_unquoted(byte: u8) -> bool {
+    !is_blank(byte) && !matches!(byte, b'"' | b'\'' | b'<' | b'>' | b'=' | b'/' | b'`')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const ALL: Set = Set {
-        keywords: &[Tag::OpenWrapper, Tag::CloseWrapper, Tag::OpenCall, Tag::Comment, Tag::Section],
-        others: true,
+    use crate::xml::{
+        entity::attribute_text,
+        grammar::{CANONICAL, DSML, MINIMAX},
     };
-    const ONLY: Set = Set { keywords: ALL.keywords, others: false };
+
+    const TAGS: [Tag; 5] =
+        [Tag::OpenWrapper, Tag::CloseWrapper, Tag::OpenCall, Tag::Comment, Tag::Section];
+    const ALL: Set = Set::with_others(&TAGS);
+    const ONLY: Set = Set::new(&TAGS);
 
     fn lex(set: Set, text: &str) -> (Step, usize, Option<String>) {
-        let mut lexer = Lexer::new(CANONICAL, set, 0);
+        lex_in(&CANONICAL, set, text)
+    }
+
+    fn lex_in(grammar: &'static Grammar, set: Set, text: &str) -> (Step, usize, Option<String>) {
+        let mut lexer = Lexer::new(grammar, set, 0);
         for (index, byte) in text.bytes().enumerate().skip(1) {
             match lexer.step(byte) {
                 Step::More => {}
@@ -509,9 +558,46 @@ mod tests {
     }
 
     #[test]
-    fn entities() {
-        let decode = |text: &str| String::from_utf8(attribute_text(text.as_bytes())).unwrap();
-        assert_eq!(decode("&lt;&#65;&#x42;&amp;amp;"), "<AB&amp;");
-        assert_eq!(decode(" &nbsp; & &#xD800; &; "), "&nbsp; & &#xD800; &;");
+    fn names_without_quotes() {
+        let lex = |text: &str| lex_in(&MINIMAX, ONLY, text);
+        let done = |name: &str| (Step::Done(Tag::OpenCall), Some(name.to_owned()));
+        for (text, name) in [
+            ("<invoke name=f>", "f"),
+            ("<invoke name= f >", "f"),
+            ("<invoke name=f x=\"1\">", "f"),
+            ("<invoke x=1 name='f'>", "f"),
+            ("<invoke name=a.b_c-d:e>", "a.b_c-d:e"),
+        ] {
+            let (step, at, got) = lex(text);
+            assert_eq!((step, got), done(name), "{text}");
+            assert_eq!(at, text.len() - 1);
+        }
+        for (text, at) in
+            [("<invoke name=f/>", 14), ("<invoke name==f>", 13), ("<invoke name=f\"", 14)]
+        {
+            assert_eq!((lex(text).0, lex(text).1), (Step::Not, at), "{text}");
+        }
+        assert_eq!(lex("<invoke name=>").0, Step::Not);
+    }
+
+    #[test]
+    fn spellings() {
+        let spelled = |text: &str| {
+            let mut lexer = Lexer::new(&DSML, ALL, 0);
+            let step = text.bytes().skip(1).map(|byte| lexer.step(byte)).last().unwrap();
+            (step, lexer.keyword.map(|_| lexer.spelled().text))
+        };
+        let done = |tag, text| (Step::Done(tag), Some(text));
+        assert_eq!(spelled("<tool_calls>"), done(Tag::OpenWrapper, "tool_calls"));
+        assert_eq!(spelled("</|DSML|tool_calls>"), done(Tag::CloseWrapper, "|dsml|tool_calls"));
+        assert_eq!(spelled("<｜DSML｜ calls>"), done(Tag::OpenWrapper, "｜dsml｜ calls"));
+        assert_eq!(spelled("</｜DSML｜ calls >"), done(Tag::CloseWrapper, "｜dsml｜ calls"));
+        let invoke = "<｜dsml｜ invoke name=\"f\">";
+        assert_eq!(spelled(invoke), done(Tag::OpenCall, "｜dsml｜ invoke"));
+        assert_eq!(spelled("<｜DSML｜invoke"), (Step::More, None));
+        assert_eq!(spelled("<｜DSML｜invokes"), (Step::Not, None));
+        assert_eq!(spelled("<｜DSML｜ \n"), (Step::Not, None));
+        assert_eq!(spelled("<｜｜"), (Step::Not, None));
+        assert_eq!(spelled("<|DSML|x"), (Step::Not, None));
     }
 }

@@ -11,11 +11,10 @@ use crate::{
     scan::{code::Signal, window::Window},
 };
 
-const TEXT: Set =
-    Set { keywords: &[Tag::OpenWrapper, Tag::CloseWrapper, Tag::OpenCall], others: false };
+const TEXT: Set = Set::new(&[Tag::OpenWrapper, Tag::CloseWrapper, Tag::OpenCall]);
 /// Behind a void opener no bare call is held.
-const TEXT_VOID: Set = Set { keywords: &[Tag::OpenWrapper, Tag::CloseWrapper], others: false };
-const ENGAGE: Set = Set { keywords: &[Tag::OpenCall, Tag::Comment], others: false };
+const TEXT_VOID: Set = Set::new(&[Tag::OpenWrapper, Tag::CloseWrapper]);
+const ENGAGE: Set = Set::new(&[Tag::OpenCall, Tag::Comment]);
 
 /// This far behind an undecided block it counts as one.
 const LINE_MAX: u64 = 4096;
@@ -50,8 +49,12 @@ impl Xml {
             self.pos += 1;
             match step {
                 Step::Done(Tag::OpenWrapper) => {
-                    self.state =
-                        State::Engage { start: lexer.start, tag_end: self.pos, at: Gap::Blank };
+                    self.state = State::Engage {
+                        start: lexer.start,
+                        spelling: lexer.spelling,
+                        tag_end: self.pos,
+                        at: Gap::Blank,
+                    };
                     return;
                 }
                 Step::Done(Tag::CloseWrapper) => {
@@ -59,7 +62,7 @@ impl Xml {
                     return self.pass_text(lexer.start, self.pos, window, sink);
                 }
                 _ if lexer.keyword == Some(Tag::OpenCall) => {
-                    self.enter_block(lexer.start, true);
+                    self.enter_block(lexer.start, lexer.spelling, true);
                     self.read_calls_from(lexer.start);
                     return;
                 }
@@ -101,14 +104,14 @@ impl Xml {
 
     pub(super) fn read_engage(
         &mut self,
-        start: u64,
+        opener: (u64, u8),
         tag_end: u64,
         at: Gap,
         piece: &[u8],
         window: &Window<'_>,
         sink: &mut impl Sink,
     ) {
-        let mut at = at;
+        let ((start, spelling), mut at) = (opener, at);
         for byte in piece {
             let is_tag = matches!(at, Gap::Tag(_));
             if !is_tag && *byte != b'<' && self.pos - tag_end >= BLANKS_MAX as u64 {
@@ -125,7 +128,7 @@ impl Xml {
                         return self.not_engaged(start, tag_end, window, sink);
                     }
                     _ if lexer.keyword == Some(Tag::OpenCall) => {
-                        self.enter_block(start, false);
+                        self.enter_block(start, spelling, false);
                         self.read_calls_from(lexer.start);
                         return;
                     }
@@ -134,7 +137,7 @@ impl Xml {
             };
             self.pos += 1;
         }
-        self.state = State::Engage { start, tag_end, at };
+        self.state = State::Engage { start, spelling, tag_end, at };
     }
 
     /// A call's tag begins at `start`: it is read again between calls, where its form is judged.
@@ -157,7 +160,8 @@ impl Xml {
         self.pass_text(start, tag_end, window, sink);
     }
 
-    fn enter_block(&mut self, start: u64, bare: bool) {
+    /// `spelling` is the wrapper's, or the first call's where the wrapper's opener is missing.
+    fn enter_block(&mut self, start: u64, spelling: u8, bare: bool) {
         let depth = self.code.depth();
         self.code.enter_block();
         if !bare {
@@ -166,6 +170,10 @@ impl Xml {
         }
         self.block = Some(Block {
             start,
+            spelling,
+            is_tolerated: self.grammar.name(spelling).is_tolerated,
+            tolerated_at: self.grammar.name(spelling).is_tolerated.then_some(start),
+            is_reported: false,
             bare,
             held: bare || depth > 0 || self.holds_blocks(),
             depth,
@@ -210,8 +218,8 @@ impl Xml {
 
     fn signal(&mut self, signal: Signal, window: &Window<'_>, sink: &mut impl Sink) {
         match signal {
-            Signal::CallInCode => {
-                let at = self.done - self.grammar.opener.len() as u64 - 1;
+            Signal::CallInCode(read) => {
+                let at = self.done - read as u64 - 1;
                 self.put(Item::Note { at, kind: NoteKind::CallInCode }, window, sink);
             }
             Signal::Closed(_) | Signal::LineEnd if self.is_cut && !self.undecided.is_empty() => {}
@@ -332,18 +340,14 @@ impl Xml {
 
     /// A damaged block that is still undecided: its line decides whether the damage stands.
     pub(super) fn hold_damage(&mut self, block: Block, skip: Skip) {
-        let Block { start, depth, bare, first_call, completed, .. } = block;
-        let span = Span::new(start, self.done);
-        self.undecided.push(Entry::Block { depth, span, first_call, items: block.items });
-        let rest = Block {
-            start: self.done,
-            bare,
-            held: false,
-            depth: 0,
-            items: Items::default(),
-            first_call,
-            completed,
-        };
+        let mut rest = block;
+        let items = std::mem::take(&mut rest.items);
+        let span = Span::new(rest.start, self.done);
+        let Block { depth, first_call, .. } = rest;
+        self.undecided.push(Entry::Block { depth, span, first_call, items });
+        rest.start = self.done;
+        rest.held = false;
+        rest.depth = 0;
         let (at, code) = (self.done, self.code.clone());
         self.resume = Some(Box::new(Resume { at, block: rest, skip, code }));
         self.state = State::Text;

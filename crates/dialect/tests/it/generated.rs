@@ -34,6 +34,9 @@ pub(crate) fn shaped(language: Language) -> impl Strategy<Value = Vec<u8>> {
     };
     let skeletons: &'static [&'static [&'static str]] = match language {
         Language::Xml => XML,
+        Language::Minimax => MINIMAX,
+        Language::Anthropic => ANTHROPIC,
+        Language::Dsml => DSML,
         Language::Ctl | Language::CtlHeredoc => CTL,
     };
     collection::vec((sample::select(skeletons), collection::vec(noise(), 16)), 1..4).prop_map(
@@ -90,6 +93,109 @@ const XML: &[&[&str]] = &[
     &["<tool_calls>", "</tool_calls>"],
 ];
 
+const MINIMAX: &[&[&str]] = &[
+    &["<minimax:tool_call>", "<invoke name=a>", "</invoke>", "</minimax:tool_call>"],
+    &[
+        "<minimax:tool_call>",
+        "<invoke name=\"f\">",
+        "<parameter name=\"p\">",
+        "</parameter>",
+        "<parameter name='k'>",
+        "</parameter>",
+        "</invoke>",
+        "<invoke name=\"b\">",
+        "</invoke>",
+        "</minimax:tool_call>",
+    ],
+    &[
+        "<invoke name=\"a\">",
+        "<parameter name=\"p\">",
+        "</parameter>",
+        "</invoke>",
+        "</minimax:tool_call>",
+    ],
+    &["`", "<minimax:tool_call>", "<invoke name=a>", "</invoke></minimax:tool_call>", "`", "\n"],
+    &["\n```", "\n", "<minimax:tool_call><invoke name=a></invoke></minimax:tool_call>", "\n```\n"],
+];
+
+const ANTHROPIC: &[&[&str]] = &[
+    &[
+        "<function_calls>",
+        "<invoke name=\"f\">",
+        "<parameter name=\"p\">",
+        "</parameter>",
+        "<parameter name=\"k\">",
+        "</parameter>",
+        "</invoke>",
+        "</function_calls>",
+    ],
+    &[
+        "<antml:function_calls>",
+        "<antml:invoke name=\"f\">",
+        "<antml:parameter name=\"p\">",
+        "</antml:parameter>",
+        "</antml:invoke>",
+        "</antml:function_calls>",
+    ],
+    &[
+        "<antml:invoke name=\"a\">",
+        "<antml:parameter name=\"p\">",
+        "</antml:parameter>",
+        "</antml:invoke>",
+        "</function_calls>",
+    ],
+    &[
+        "<tool_calls>",
+        "<invoke name=\"a\">",
+        "<antml:parameter name=\"p\">",
+        "<![CDATA[",
+        "]]>",
+        "</antml:parameter>",
+        "</invoke>",
+        "</tool_calls>",
+    ],
+];
+
+const DSML: &[&[&str]] = &[
+    &[
+        "<｜DSML｜tool_calls>",
+        "<｜DSML｜invoke name=\"f\">",
+        "<｜DSML｜parameter name=\"p\" string=\"true\">",
+        "</｜DSML｜parameter>",
+        "<｜DSML｜parameter name=\"k\" string=\"false\">",
+        "[1]",
+        "</｜DSML｜parameter>",
+        "</｜DSML｜invoke>",
+        "</｜DSML｜tool_calls>",
+    ],
+    &[
+        "<function_calls>",
+        "<invoke name=\"f\">",
+        "<parameter name=\"p\">",
+        "<![CDATA[",
+        "]]>",
+        "</parameter>",
+        "</invoke>",
+        "</function_calls>",
+    ],
+    &[
+        "<|DSML|invoke name=\"a\">",
+        "<|DSML|parameter name=\"p\">",
+        "</|DSML|parameter>",
+        "</|DSML|invoke>",
+        "</|DSML|function_calls>",
+    ],
+    &[
+        "`",
+        "<｜DSML｜ calls>",
+        "<｜DSML｜ invoke name=\"a\">",
+        "</｜DSML｜ invoke>",
+        "</｜DSML｜ calls>",
+        "`",
+        "\n",
+    ],
+];
+
 const CTL: &[&[&str]] = &[
     &["call c1 read\n", "arg path a\n", "end\n"],
     &["call c2 write\n", "arg k <<EOF\n", "EOF\n", "end\n"],
@@ -143,6 +249,21 @@ proptest! {
     #[test]
     fn laws_hold_in_xml(stream in any_stream(Language::Xml), schemas in schemas()) {
         laws_hold(Language::Xml, &stream, schemas)?;
+    }
+
+    #[test]
+    fn laws_hold_in_minimax(stream in any_stream(Language::Minimax), schemas in schemas()) {
+        laws_hold(Language::Minimax, &stream, schemas)?;
+    }
+
+    #[test]
+    fn laws_hold_in_anthropic(stream in any_stream(Language::Anthropic), schemas in schemas()) {
+        laws_hold(Language::Anthropic, &stream, schemas)?;
+    }
+
+    #[test]
+    fn laws_hold_in_dsml(stream in any_stream(Language::Dsml), schemas in schemas()) {
+        laws_hold(Language::Dsml, &stream, schemas)?;
     }
 
     #[test]

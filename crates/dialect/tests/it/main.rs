@@ -8,15 +8,16 @@ mod fuzz;
 mod generated;
 mod laws;
 mod oracle;
+mod profiles;
 
 use callgate_dialect::{Commit, Language, Options, Tools};
 use callgate_lab::Setup;
 
 /// Both commit policies for languages with blocks; the one there is for the others.
 fn setups(language: Language, tools: &Tools) -> Vec<Setup> {
-    let commits: &[Commit] = match language {
-        Language::Xml => &[Commit::Block, Commit::Call],
-        Language::Ctl | Language::CtlHeredoc => &[Commit::Block],
+    let commits: &[Commit] = match language.has_blocks() {
+        true => &[Commit::Block, Commit::Call],
+        false => &[Commit::Block],
     };
     commits
         .iter()
