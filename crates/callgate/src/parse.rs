@@ -43,7 +43,7 @@ end, so that --chunk never changes the output; --deltas shows each as it was con
 #[derive(Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Arguments {
-    /// The language of the calls: xml, ctl or ctl-heredoc
+    /// The language of the calls: xml, minimax, anthropic, dsml, ctl or ctl-heredoc
     #[arg(long, value_name = "NAME", value_parser = str::parse::<Language>)]
     dialect: Language,
     /// When the calls of a block count: at the block's end, or each at its own

@@ -66,7 +66,7 @@ struct Route {
     /// The provider's API [default: chat]
     #[arg(long, value_name = "API", value_parser = str::parse::<Api>)]
     wire: Option<Api>,
-    /// How the model writes calls: native, xml, ctl or ctl-heredoc [default: native]
+    /// How the model writes calls: native, xml, minimax, anthropic, dsml, ctl or ctl-heredoc [default: native]
     #[arg(long, value_name = "NAME", value_parser = policy::dialect)]
     dialect: Option<Dialect>,
     /// When the calls of a block count: at the block's end, or each at its own [default: block]

@@ -55,6 +55,15 @@ impl Language {
         }
     }
 
+    /// Whether values may be raw, so that [`Options::run_ambiguous`] has a meaning.
+    #[must_use]
+    pub const fn has_raw_values(self) -> bool {
+        match self {
+            Self::Minimax | Self::Anthropic | Self::Dsml => true,
+            Self::Xml | Self::Ctl | Self::CtlHeredoc => false,
+        }
+    }
+
     /// Whether a call carries an id of the model's own.
     #[must_use]
     pub const fn has_ids(self) -> bool {

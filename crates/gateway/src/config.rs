@@ -127,7 +127,8 @@ pub struct ModelConfig {
     /// The name the provider is sent; the client's by default.
     #[serde(default)]
     pub model: Option<String>,
-    /// How the model writes calls: `native` (default), `xml`, `ctl`, `ctl-heredoc`.
+    /// How the model writes calls: `native` (default), `xml`, `minimax`, `anthropic`, `dsml`, `ctl`,
+    /// `ctl-heredoc`.
     #[serde(default, deserialize_with = "dialect")]
     #[schemars(with = "Option<String>")]
     pub dialect: Option<Language>,
@@ -150,6 +151,10 @@ pub struct ModelConfig {
     /// Whether calls that stand only in reasoning count: `if_blank` (default) or `never`.
     #[serde(default)]
     pub reasoning_calls: ReasoningCalls,
+    /// Whether a call runs although it is in doubt where a raw value of it ends (`minimax`,
+    /// `anthropic`, `dsml`): `false` (default) or `true`.
+    #[serde(default)]
+    pub run_ambiguous: bool,
 }
 
 impl ModelConfig {
@@ -167,6 +172,7 @@ impl ModelConfig {
             on_invalid: OnInvalid::default(),
             validate: Validate::default(),
             reasoning_calls: ReasoningCalls::default(),
+            run_ambiguous: false,
         }
     }
 
@@ -181,6 +187,7 @@ impl ModelConfig {
             on_invalid: self.on_invalid,
             validate: self.validate,
             reasoning_calls: self.reasoning_calls,
+            run_ambiguous: self.run_ambiguous,
             ..Policy::default()
         }
     }
@@ -379,8 +386,8 @@ mod tests {
         );
         check(
             "[[model]]\nname = \"a\"\nprovider = \"b\"\ndialect = \"yaml\"\n",
-            "c.toml:4:11: unknown dialect `yaml`; known are: xml, ctl, ctl-heredoc, and `native` \
-             for structured calls",
+            "c.toml:4:11: unknown dialect `yaml`; known are: xml, minimax, anthropic, dsml, ctl, \
+             ctl-heredoc, and `native` for structured calls",
         );
         check(
             "[[provider]]\nname = \"a\"\nbase_url = \"${CALLGATE_TEST_NOT_SET}\"\n",

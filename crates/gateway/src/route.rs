@@ -193,6 +193,9 @@ fn row(name: &str, target: &Target) -> RouteRow {
     if policy.reasoning_calls != default.reasoning_calls {
         policies.push("reasoning_calls = never".to_owned());
     }
+    if policy.run_ambiguous != default.run_ambiguous {
+        policies.push("run_ambiguous = true".to_owned());
+    }
     RouteRow {
         model: name.to_owned(),
         provider: target.provider.name().to_owned(),

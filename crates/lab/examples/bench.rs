@@ -146,7 +146,11 @@ fn stream(language: Language, size: usize) -> String {
     const LINE: &str = "let total = items.iter().map(|item| item.price * item.count).sum();\n";
     let argument = LINE.repeat(size.div_ceil(LINE.len()));
     match language {
-        Language::Minimax | Language::Anthropic | Language::Dsml | Language::Xml => format!(
+        Language::Minimax => format!(
+            "<minimax:tool_call>\n<invoke name=\"write\">\n<parameter name=\"content\">{argument}\
+             </parameter>\n</invoke>\n</minimax:tool_call>"
+        ),
+        Language::Xml | Language::Anthropic | Language::Dsml => format!(
             "<tool_calls>\n<invoke name=\"write\">\n<parameter name=\"content\">\
              <![CDATA[{argument}]]></parameter>\n</invoke>\n</tool_calls>"
         ),

@@ -125,6 +125,7 @@ impl Govern {
             Some(Harvester::new(language.parser(Options {
                 tools: contract.tools.clone(),
                 commit: policy.commit,
+                run_ambiguous: policy.run_ambiguous,
                 limits: policy.limits,
             })))
         };

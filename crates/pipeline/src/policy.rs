@@ -21,6 +21,9 @@ pub struct Policy {
     pub validate: Validate,
     /// Whether calls that stand only in reasoning count.
     pub reasoning_calls: ReasoningCalls,
+    /// Whether a call runs although it is in doubt where a raw value of it ends, in dialects with such
+    /// values.
+    pub run_ambiguous: bool,
     /// Bounds of the dialect.
     pub limits: Limits,
 }

@@ -2,7 +2,7 @@
 //!
 //! What it may not say is an error, and found before.
 
-use callgate_dialect::{Commit, Language};
+use callgate_dialect::Commit;
 use callgate_gateway::{Config, ModelConfig, ProviderConfig};
 use callgate_pipeline::{OnViolation, ReasoningCalls, Release, Validate};
 
@@ -81,11 +81,18 @@ fn of_model(model: &ModelConfig, warnings: &mut Vec<String>) {
             if model.reasoning_calls != ReasoningCalls::default() {
                 without_effect("reasoning_calls", why);
             }
+            if model.run_ambiguous {
+                without_effect("run_ambiguous", why);
+            }
         }
-        Some(Language::Ctl | Language::CtlHeredoc) if model.commit != Commit::default() => {
-            without_effect("commit", "in a dialect without blocks");
+        Some(language) => {
+            if !language.has_blocks() && model.commit != Commit::default() {
+                without_effect("commit", "in a dialect without blocks");
+            }
+            if !language.has_raw_values() && model.run_ambiguous {
+                without_effect("run_ambiguous", "in a dialect without raw values");
+            }
         }
-        Some(_) => {}
     }
     if model.release == Release::Call && model.validate == Validate::Off {
         warnings.push(format!(
@@ -124,6 +131,8 @@ mod tests {
         check(&model("commit = \"call\""), &["`m`: commit has no effect where"]);
         check(&model("dialect = \"xml\"\ncommit = \"call\""), &[]);
         check(&model("dialect = \"ctl\"\ncommit = \"call\""), &["without blocks"]);
+        check(&model("dialect = \"xml\"\nrun_ambiguous = true"), &["without raw values"]);
+        check(&model("dialect = \"minimax\"\nrun_ambiguous = true"), &[]);
         check(&model("release = \"call\"\nvalidate = \"off\""), &["nothing has checked"]);
         let remote = model("").replace("127.0.0.1:1/v1", "10.0.0.1/v1/chat/completions");
         check(&remote, &["base_url ends in /chat/completions", "unencrypted"]);

@@ -73,6 +73,7 @@ impl Listing {
                     RepairKind::MissingOpener => {
                         "the wrapper's opener was missing and was supplied"
                     }
+                    RepairKind::Spelling => "tags of another language were read as this one's",
                 };
                 self.mark("repair", format!("{} at byte {at}: {what}", kind.name()))
             }
@@ -82,6 +83,10 @@ impl Listing {
                     NoteKind::CallInCode => {
                         "a call in code (a fence, back-ticks, a quote, a comment) stays text and \
                          does not run"
+                    }
+                    NoteKind::Ambiguous => {
+                        "a value of the next call holds tags of the markup itself, so that its end \
+                         is in doubt"
                     }
                 };
                 self.mark("note", format!("{} at byte {at}: {what}", kind.name()))

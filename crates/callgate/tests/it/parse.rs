@@ -71,7 +71,10 @@ fn wrong_options_say_what_is_known() {
         assert_eq!((got.code, got.out.as_str()), (2, ""), "{options:?}");
         assert!(got.err.contains(expected), "{options:?}: {}", got.err);
     };
-    check(&["--dialect", "yaml"], "unknown dialect `yaml`; known are: xml, ctl, ctl-heredoc");
+    check(
+        &["--dialect", "yaml"],
+        "unknown dialect `yaml`; known are: xml, minimax, anthropic, dsml, ctl, ctl-heredoc",
+    );
     check(&["--dialect", "xml", "--end", "eof"], "[possible values: stop, length, broken]");
     check(&["--dialect", "xml", "--tools", "no-such.json"], "cannot read no-such.json: ");
     check(&["--dialect", "xml", "--tools", "{\"a\":1}"], "the schema of `a` is a number; write");

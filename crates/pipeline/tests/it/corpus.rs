@@ -141,7 +141,7 @@ fn cases() -> Vec<(Case, Sample)> {
         if tools.is_empty() {
             // Without a tool no dialect runs.
             tools.push(json!({ "type": "function", "function": { "name": "unused" } }));
-            if case.language != Language::Xml {
+            if !case.language.has_blocks() {
                 continue;
             }
         }
@@ -154,10 +154,7 @@ fn cases() -> Vec<(Case, Sample)> {
 }
 
 fn commits(language: Language) -> &'static [Commit] {
-    match language {
-        Language::Xml => &[Commit::Block, Commit::Call],
-        Language::Ctl | Language::CtlHeredoc => &[Commit::Block],
-    }
+    if language.has_blocks() { &[Commit::Block, Commit::Call] } else { &[Commit::Block] }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::{
     drive::{Framing, Setup},
 };
 
-const LANGUAGES: [Language; 3] = Language::ALL;
+const LANGUAGES: &[Language] = &Language::ALL;
 
 fn policy(language: Language) -> Policy {
     Policy { dialect: Some(language), ..Policy::default() }
@@ -45,7 +45,7 @@ fn a_native_target_gets_the_clients_bytes() {
 
 #[test]
 fn tools_become_teaching() {
-    for language in LANGUAGES {
+    for language in LANGUAGES.iter().copied() {
         let setup = with(json!([{ "role": "user", "content": "Go." }]))
             .with("tool_choice", json!("auto"))
             .with("parallel_tool_calls", json!(true))
@@ -77,7 +77,7 @@ fn members_nobody_knows_keep_their_bytes() {
     let body = "{\"model\":\"m\" ,\"x_a\": 1.50,\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\
                 \"now\"}}],\"messages\":[{\"role\":\"user\",\"content\":\"Go.\" , \"x\":1e2}] , \"x_b\":\"\\u00e9\"}";
     let admitted = Admitted::chat(body.as_bytes()).unwrap();
-    for language in LANGUAGES {
+    for language in LANGUAGES.iter().copied() {
         let sent = admitted.for_target("m", &policy(language)).unwrap().body;
         let sent = String::from_utf8(sent).unwrap();
         for kept in [
@@ -134,7 +134,7 @@ fn a_choice_is_taught() {
 fn nothing_is_taught_without_tools_or_against_the_choice() {
     let messages =
         json!([{ "role": "system", "content": "s" }, { "role": "user", "content": "Go." }]);
-    for language in LANGUAGES {
+    for language in LANGUAGES.iter().copied() {
         let none = with(messages.clone()).with("tool_choice", json!("none"));
         let without = Setup::new(json!([]), Policy::default()).with("messages", messages.clone());
         for setup in [none, without] {
@@ -189,7 +189,7 @@ fn parsed(language: Language, text: &str) -> (String, Vec<(Option<String>, Strin
 
 #[test]
 fn history_is_written_in_the_dialect() {
-    for language in LANGUAGES {
+    for language in LANGUAGES.iter().copied() {
         let sent = sent(language, &with(history()));
         let messages = sent["messages"].as_array().unwrap();
         let roles: Vec<_> =
@@ -220,7 +220,7 @@ fn history_is_written_in_the_dialect() {
         assert_eq!(types, ["text", "image_url", "text"]);
         let file = parts[0]["text"].as_str().unwrap();
         assert!(file.contains("c1"), "{file}");
-        if language == Language::Xml {
+        if !language.has_ids() {
             assert!(file.contains("read"), "{file}");
         }
         assert_eq!(parsed(language, file).1, []);
@@ -232,7 +232,7 @@ fn results_without_anything_behind_them_are_one_message() {
     let mut messages = history();
     messages.as_array_mut().unwrap().pop();
     messages[3]["content"] = json!("plain");
-    for language in LANGUAGES {
+    for language in LANGUAGES.iter().copied() {
         let sent = sent(language, &with(messages.clone()));
         let messages = sent["messages"].as_array().unwrap();
         assert_eq!(messages.len(), 4);
@@ -263,7 +263,7 @@ fn broken_history_never_fails() {
             { "role": "tool", "tool_call_id": "a b\n", "content": null },
             { "role": "user", "content": [{ "type": "image_url", "image_url": { "url": "u" } }] },
         ]);
-        for language in LANGUAGES {
+        for language in LANGUAGES.iter().copied() {
             let setup = with(messages.clone());
             let sent = sent(language, &setup);
             let messages = sent["messages"].as_array().unwrap();
@@ -279,7 +279,7 @@ fn broken_history_never_fails() {
 /// History is spoken in the dialect even where nothing is taught: the target knows no tools.
 #[test]
 fn history_without_tools_is_still_text() {
-    for language in LANGUAGES {
+    for language in LANGUAGES.iter().copied() {
         let setup = Setup::new(json!([]), Policy::default()).with("messages", history());
         let sent = sent(language, &setup);
         let messages = sent["messages"].as_array().unwrap();
