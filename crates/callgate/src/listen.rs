@@ -8,7 +8,6 @@ use std::{
 use anyhow::Context as _;
 use tokio::net::TcpListener;
 
-
 /// Reads `--listen`; the name `localhost` is the IPv4 loopback address.
 pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     let numeric = match text.strip_prefix("localhost:") {

@@ -61,6 +61,10 @@ pub enum RepairKind {
     MissingOpener,
     /// Tags were written in a spelling that the language tolerates; told once a block.
     Spelling,
+    /// The wrapper's closer was missing behind a complete list.
+    MissingCloser,
+    /// The wrapper's closer did not stand alone on its line.
+    GluedCloser,
 }
 
 impl RepairKind {
@@ -70,6 +74,8 @@ impl RepairKind {
         match self {
             Self::MissingOpener => "missing_opener",
             Self::Spelling => "spelling",
+            Self::MissingCloser => "missing_closer",
+            Self::GluedCloser => "glued_closer",
         }
     }
 }

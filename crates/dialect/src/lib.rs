@@ -38,6 +38,7 @@
 mod ctl;
 mod event;
 mod harvest;
+mod json;
 mod limits;
 mod render;
 mod scan;

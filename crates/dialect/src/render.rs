@@ -11,11 +11,13 @@ use serde_json::value::RawValue;
 
 pub(crate) use self::{
     ctl::{ctl_call, ctl_result, joined},
+    json::{json_calls, json_result},
     minimax::minimax_calls,
     xml::{push_escaped, xml_calls, xml_result},
 };
 
 mod ctl;
+mod json;
 mod minimax;
 #[cfg(test)]
 mod tests;

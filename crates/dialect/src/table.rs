@@ -5,6 +5,7 @@ use std::{fmt, str::FromStr};
 use crate::{
     Call, Dialect, End, Inexact, Options, ResultFrame, Sink, Tools,
     ctl::Ctl,
+    json::{self, Json},
     render,
     scan::utf8::Whole,
     teach,
@@ -26,12 +27,27 @@ pub enum Language {
     Ctl,
     /// CTL with inline and delimited arguments only.
     CtlHeredoc,
+    /// JSON call objects, each beginning a line.
+    JsonObject,
+    /// One JSON list of calls, as `tool_calls` in OpenAI's API.
+    JsonWhole,
+    /// A JSON list of calls between lines with a tag.
+    Rcc,
 }
 
 impl Language {
     /// Every language, in the order they are listed to people.
-    pub const ALL: [Self; 6] =
-        [Self::Xml, Self::Minimax, Self::Anthropic, Self::Dsml, Self::Ctl, Self::CtlHeredoc];
+    pub const ALL: [Self; 9] = [
+        Self::Xml,
+        Self::Minimax,
+        Self::Anthropic,
+        Self::Dsml,
+        Self::Ctl,
+        Self::CtlHeredoc,
+        Self::JsonObject,
+        Self::JsonWhole,
+        Self::Rcc,
+    ];
 
     /// The name used in configuration and on the command line.
     #[must_use]
@@ -43,15 +59,18 @@ impl Language {
             Self::Dsml => "dsml",
             Self::Ctl => "ctl",
             Self::CtlHeredoc => "ctl-heredoc",
+            Self::JsonObject => "json-object",
+            Self::JsonWhole => "json-whole",
+            Self::Rcc => "rcc",
         }
     }
 
-    /// Whether calls stand in blocks, so that [`crate::Commit`] has a meaning.
+    /// Whether a call can be confirmed before what it stands in, so that [`crate::Commit`] has a meaning.
     #[must_use]
     pub const fn has_blocks(self) -> bool {
         match self {
-            Self::Xml | Self::Minimax | Self::Anthropic | Self::Dsml => true,
-            Self::Ctl | Self::CtlHeredoc => false,
+            Self::Xml | Self::Minimax | Self::Anthropic | Self::Dsml | Self::JsonObject => true,
+            Self::Ctl | Self::CtlHeredoc | Self::JsonWhole | Self::Rcc => false,
         }
     }
 
@@ -60,7 +79,12 @@ impl Language {
     pub const fn has_raw_values(self) -> bool {
         match self {
             Self::Minimax | Self::Anthropic | Self::Dsml => true,
-            Self::Xml | Self::Ctl | Self::CtlHeredoc => false,
+            Self::Xml
+            | Self::Ctl
+            | Self::CtlHeredoc
+            | Self::JsonObject
+            | Self::JsonWhole
+            | Self::Rcc => false,
         }
     }
 
@@ -69,7 +93,7 @@ impl Language {
     pub const fn has_ids(self) -> bool {
         match self {
             Self::Xml | Self::Minimax | Self::Anthropic | Self::Dsml => false,
-            Self::Ctl | Self::CtlHeredoc => true,
+            Self::Ctl | Self::CtlHeredoc | Self::JsonObject | Self::JsonWhole | Self::Rcc => true,
         }
     }
 
@@ -86,6 +110,9 @@ impl Language {
             Self::CtlHeredoc => {
                 Machine::Ctl(Box::new(Ctl::new(crate::ctl::Forms::Heredoc, options)))
             }
+            Self::JsonObject => Machine::Json(Box::new(Json::new(json::OBJECT, options))),
+            Self::JsonWhole => Machine::Json(Box::new(Json::new(json::WHOLE, options))),
+            Self::Rcc => Machine::Json(Box::new(Json::new(json::RCC, options))),
         };
         Parser { machine, whole: Whole::default() }
     }
@@ -98,6 +125,9 @@ impl Language {
             Self::Minimax => teach::minimax(tools),
             Self::Ctl => teach::ctl(tools, crate::ctl::Forms::All),
             Self::CtlHeredoc => teach::ctl(tools, crate::ctl::Forms::Heredoc),
+            Self::JsonObject => teach::json(tools, json::List::Lines),
+            Self::JsonWhole => teach::json(tools, json::List::Whole),
+            Self::Rcc => teach::json(tools, json::List::Tagged),
         }
     }
 
@@ -113,6 +143,9 @@ impl Language {
             Self::Minimax => render::minimax_calls(std::slice::from_ref(call), tools),
             Self::Ctl => render::ctl_call(call, tools, crate::ctl::Forms::All),
             Self::CtlHeredoc => render::ctl_call(call, tools, crate::ctl::Forms::Heredoc),
+            Self::JsonObject | Self::JsonWhole | Self::Rcc => {
+                self.render_calls(std::slice::from_ref(call), tools)
+            }
         }
     }
 
@@ -125,6 +158,9 @@ impl Language {
             Self::Xml | Self::Anthropic | Self::Dsml => render::xml_calls(calls, tools),
             Self::Minimax => render::minimax_calls(calls, tools),
             Self::Ctl | Self::CtlHeredoc => render::joined(self, calls, tools),
+            Self::JsonObject => render::json_calls(calls, json::List::Lines),
+            Self::JsonWhole => render::json_calls(calls, json::List::Whole),
+            Self::Rcc => render::json_calls(calls, json::List::Tagged),
         }
     }
 
@@ -134,6 +170,7 @@ impl Language {
         match self {
             Self::Xml | Self::Minimax | Self::Anthropic | Self::Dsml => render::xml_result(result),
             Self::Ctl | Self::CtlHeredoc => render::ctl_result(result),
+            Self::JsonObject | Self::JsonWhole | Self::Rcc => render::json_result(result),
         }
     }
 }
@@ -172,6 +209,7 @@ impl FromStr for Language {
 enum Machine {
     Xml(Box<Xml>),
     Ctl(Box<Ctl>),
+    Json(Box<Json>),
 }
 
 /// A streaming parser of one stream in one language: `push` any number of times, then `finish` once.
@@ -188,6 +226,7 @@ impl Parser {
         match &mut self.machine {
             Machine::Xml(machine) => machine.push(bytes, sink),
             Machine::Ctl(machine) => machine.push(bytes, sink),
+            Machine::Json(machine) => machine.push(bytes, sink),
         }
     }
 
@@ -198,6 +237,7 @@ impl Parser {
             match &mut self.machine {
                 Machine::Xml(machine) => machine.finish(end, sink),
                 Machine::Ctl(machine) => machine.finish(end, sink),
+                Machine::Json(machine) => machine.finish(end, sink),
             }
         }
         self.whole.flush(sink);
@@ -209,6 +249,7 @@ impl Parser {
         let held = match &self.machine {
             Machine::Xml(machine) => machine.pending(),
             Machine::Ctl(machine) => machine.pending(),
+            Machine::Json(machine) => machine.pending(),
         };
         held + self.whole.pending()
     }
@@ -219,6 +260,7 @@ impl Parser {
         match &self.machine {
             Machine::Xml(machine) => machine.saw_call_syntax(),
             Machine::Ctl(machine) => machine.saw_call_syntax(),
+            Machine::Json(machine) => machine.saw_call_syntax(),
         }
     }
 }

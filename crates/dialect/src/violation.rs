@@ -29,6 +29,12 @@ pub enum ViolationKind {
     Encoding,
     /// A bound of [`crate::Limits`] was passed.
     Limit,
+    /// JSON: no continuation of a call is JSON.
+    BadJson,
+    /// JSON: a key is given twice in one object.
+    DuplicateKey,
+    /// JSON: a member that a call does not have, or with a value of another type.
+    BadMember,
     /// CTL: a `call` line with an invalid field.
     BadCall,
     /// CTL: an `arg` line or its value is invalid.
@@ -60,6 +66,9 @@ impl ViolationKind {
             Self::Truncated => "truncated",
             Self::Encoding => "encoding",
             Self::Limit => "limit",
+            Self::BadJson => "bad_json",
+            Self::DuplicateKey => "duplicate_key",
+            Self::BadMember => "bad_member",
             Self::BadCall => "bad_call",
             Self::BadArg => "bad_arg",
             Self::UnexpectedLine => "unexpected_line",

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use callgate_dialect::{Commit, End, Event, Language, Options};
+use callgate_dialect::{Call, Commit, End, Event, Language, Options, Span, Tools};
 
 const CHUNKS: [usize; 4] = [1, 8, 64, 4096];
 const SIZES: [(&str, usize); 3] = [("1 KB", 1 << 10), ("100 KB", 100 << 10), ("10 MB", 10 << 20)];
@@ -145,17 +145,13 @@ fn worked() -> Option<Duration> {
 fn stream(language: Language, size: usize) -> String {
     const LINE: &str = "let total = items.iter().map(|item| item.price * item.count).sum();\n";
     let argument = LINE.repeat(size.div_ceil(LINE.len()));
-    match language {
-        Language::Minimax => format!(
-            "<minimax:tool_call>\n<invoke name=\"write\">\n<parameter name=\"content\">{argument}\
-             </parameter>\n</invoke>\n</minimax:tool_call>"
-        ),
-        Language::Xml | Language::Anthropic | Language::Dsml => format!(
-            "<tool_calls>\n<invoke name=\"write\">\n<parameter name=\"content\">\
-             <![CDATA[{argument}]]></parameter>\n</invoke>\n</tool_calls>"
-        ),
-        Language::Ctl | Language::CtlHeredoc => {
-            format!("call c1 write\narg content <<EOT\n{argument}EOT\nend\n")
-        }
-    }
+    let call = Call {
+        index: 0,
+        id: None,
+        name: "write".to_owned(),
+        arguments: serde_json::json!({ "content": argument }).to_string(),
+        span: Span::at(0),
+    };
+    // Without an id CTL writes one of its own, which is all that is inexact.
+    language.render_call(&call, &Tools::default()).unwrap_or_else(|inexact| inexact.text)
 }

@@ -283,6 +283,10 @@ pub const XML_PENDING: usize = 256 + 512 + 64;
 /// What an `xml` parser may hold behind a block that the rest of its line decides: the line (4096).
 pub const XML_LINE: usize = 4096;
 
+/// What a parser of the JSON family may hold outside of an open candidate: what stands between two
+/// calls, or before a closing tag (256), and the tag.
+pub const JSON_PENDING: usize = 256 + 32;
+
 /// What a `ctl` parser may hold: a line (4096), and what must follow a header.
 pub const CTL_PENDING: usize = 4096 + 8;
 
@@ -304,6 +308,7 @@ pub fn bounded(setup: &Setup, said: &Recorded, parser: &Parser, fed: &[u8]) -> R
     let bound = match setup.language {
         Language::Xml | Language::Minimax | Language::Anthropic | Language::Dsml => XML_PENDING,
         Language::Ctl | Language::CtlHeredoc => CTL_PENDING,
+        Language::JsonObject | Language::JsonWhole | Language::Rcc => JSON_PENDING,
     };
     if pending <= bound {
         return Ok(());
@@ -341,6 +346,10 @@ fn openers(language: Language) -> (&'static [&'static str], &'static [&'static s
             &["<invoke", "<｜DSML｜invoke", "<｜DSML｜ invoke", "<|DSML|invoke", "<|DSML| invoke"],
         ),
         Language::Ctl | Language::CtlHeredoc => (&[], &[]),
+        // With `commit = "call"`, only until the name and the arguments have shown.
+        Language::JsonObject => (&[], &["{", "[", " ", "\t", "\r", "\n", ";", ","]),
+        Language::JsonWhole => (&[], &["{", "["]),
+        Language::Rcc => (&[], &["<<RCC_TOOL_CALLS"]),
     }
 }
 

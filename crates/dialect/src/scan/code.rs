@@ -19,6 +19,15 @@ pub(crate) enum Signal {
     CallInCode(usize),
 }
 
+/// Where a block may begin.
+#[derive(Clone, Copy, Debug)]
+enum Anchor {
+    /// At every `<`.
+    Tag,
+    /// At one of these bytes, if it is the first of its line that is no blank.
+    LineStart(&'static [u8]),
+}
+
 #[derive(Clone, Debug)]
 enum Mode {
     Prose(Line),
@@ -63,6 +72,8 @@ pub(crate) struct CodeContext {
     /// A `<!--` behind this many waiting runs, and the dashes of its end.
     maybe_comment: Option<(usize, u8)>,
     openers: &'static [&'static str],
+    /// The bytes at which a block may begin.
+    anchor: Anchor,
     /// How much of an opener has been read in code.
     opener_read: usize,
     /// The openers that it can be, as bits.
@@ -82,9 +93,15 @@ impl CodeContext {
             comment_opener: 0,
             maybe_comment: None,
             openers,
+            anchor: Anchor::Tag,
             opener_read: 0,
             openers_alive: 0,
         }
+    }
+
+    /// At the start of a text, for a dialect whose blocks begin a line with one of these bytes.
+    pub(crate) fn at_line_starts(first: &'static [u8]) -> Self {
+        Self { anchor: Anchor::LineStart(first), ..Self::new(&[]) }
     }
 
     /// How many runs wait: the depth of a block that begins here.
@@ -122,7 +139,7 @@ impl CodeContext {
             {
                 return (i, Some(Signal::Closed(index)));
             }
-            if byte == b'<' && self.allows_block() {
+            if self.is_anchor(byte) && self.allows_block() {
                 return (i, None);
             }
             i += 1;
@@ -131,6 +148,17 @@ impl CodeContext {
             }
         }
         (i, None)
+    }
+
+    fn is_anchor(&self, byte: u8) -> bool {
+        match self.anchor {
+            Anchor::Tag => byte == b'<',
+            Anchor::LineStart(first) => {
+                matches!(self.mode, Mode::Prose(Line::Start))
+                    && self.run == 0
+                    && first.contains(&byte)
+            }
+        }
     }
 
     /// Reads text in which no block may begin, whatever the context.
@@ -189,7 +217,7 @@ impl CodeContext {
 
     /// Looks for openers in code: the length of the one that this byte is the boundary of.
     fn opener(&mut self, byte: u8) -> Option<usize> {
-        if byte == b'<' {
+        if byte == b'<' && !self.openers.is_empty() {
             self.opener_read = 1;
             self.openers_alive = u32::MAX >> (32 - self.openers.len());
             return None;

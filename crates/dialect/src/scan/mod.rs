@@ -2,5 +2,6 @@
 
 pub(crate) mod code;
 pub(crate) mod fence;
+pub(crate) mod json;
 pub(crate) mod utf8;
 pub(crate) mod window;

@@ -66,3 +66,34 @@ impl<'w> Window<'w> {
         (at, to.max(at))
     }
 }
+
+/// The bytes from a place on that a machine may look at again, between pushes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Held {
+    bytes: Vec<u8>,
+    base: u64,
+}
+
+impl Held {
+    /// What is held, and the chunk just pushed.
+    pub(crate) fn window<'w>(&'w self, chunk: &'w [u8]) -> Window<'w> {
+        Window::new(self.base, &self.bytes, chunk)
+    }
+
+    /// Keeps what stands from `from` on.
+    pub(crate) fn keep(self, from: u64, chunk: &[u8]) -> Self {
+        let Self { mut bytes, base } = self;
+        let border = base + bytes.len() as u64;
+        let end = border + chunk.len() as u64;
+        let from = from.min(end);
+        if from >= border {
+            bytes.clear();
+            bytes.shrink_to(1 << 16);
+            bytes.extend_from_slice(&chunk[(from - border) as usize..]);
+        } else {
+            bytes.drain(..(from - base) as usize);
+            bytes.extend_from_slice(chunk);
+        }
+        Self { bytes, base: from }
+    }
+}
