@@ -278,10 +278,12 @@ impl Page<'_> {
         place.is_line_start = starts_line;
     }
 
-    /// What was held is text only because the stream ends: unless it stopped, that decides nothing.
+    /// What was held is text only because the stream ends: unless it stopped, that decides nothing, and
+    /// nothing in it is a block.
     fn released_by_the_end(&self, place: &mut Place) {
         if self.question.end != End::Stop {
             place.cut();
+            place.off_until = self.text.len();
         }
     }
 
