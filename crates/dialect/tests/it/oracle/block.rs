@@ -148,6 +148,7 @@ impl Page<'_> {
             Tag::Cut => return Err(self.cut()),
         };
         let mut arguments = Vec::new();
+        let mut as_items: Vec<String> = Vec::new();
         loop {
             i = tag::blanks(text, i);
             if tag::stands(text, i, "<!--") {
@@ -175,7 +176,7 @@ impl Page<'_> {
             if word == "</invoke" {
                 return match tag::end_tag(text, i, word.len()) {
                     Tag::Whole { end, .. } => {
-                        let arguments = object(&arguments);
+                        let arguments = object(&several(&arguments, &as_items));
                         Ok((Said::Call { id: None, name, arguments }, end))
                     }
                     Tag::Malformed(_) => Err(damage("wrong_closer", i)),
@@ -193,7 +194,10 @@ impl Page<'_> {
             match value::value(text, from, is_bare) {
                 Ok(whole) => {
                     let place = json::argument(self.question.schemas, &name, &key);
-                    arguments.push((key, json::xml(place, &whole)));
+                    let text = String::from_utf8(whole.text()).unwrap();
+                    let value = json::xml(place, &whole);
+                    as_items.push(json::item(place, &value, &text, whole.has_section()));
+                    arguments.push((key, value));
                     i = whole.end;
                 }
                 Err(Fault { kind: value::CUT, .. }) => return Err(self.cut()),
@@ -203,6 +207,15 @@ impl Page<'_> {
             }
         }
     }
+}
+
+/// The arguments, with those that come more than once as items.
+fn several(arguments: &[(String, String)], as_items: &[String]) -> Vec<(String, String)> {
+    let count = |key: &str| arguments.iter().filter(|(known, _)| known == key).count();
+    let one = |((key, value), item): (&(String, String), &String)| {
+        (key.clone(), if count(key) > 1 { item.clone() } else { value.clone() })
+    };
+    arguments.iter().zip(as_items).map(one).collect()
 }
 
 /// A name from its attribute; the kind of violation where it is none, if that is a special one.
