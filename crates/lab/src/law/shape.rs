@@ -139,7 +139,9 @@ fn call_agrees(started: &Started<'_>, call: &Call, span: Span) -> Result<(), Str
     match (parse(&want), parse(&call.arguments)) {
         (Ok(mut typed), Ok(got)) => {
             retype(&mut typed, &got, started);
-            if typed.to_string() == got.to_string() {
+            // As text, for the order of the keys.
+            let (typed, got) = (typed.to_string(), got.to_string());
+            if typed == got {
                 Ok(())
             } else {
                 Err(format!("arguments are not those that were streamed: {want}"))
