@@ -17,6 +17,8 @@ const VALUE: Set = Set::with_others(&[
     Tag::CloseArgument,
     Tag::CloseCall,
     Tag::CloseWrapper,
+    // Elements like any other, but without an empty form.
+    Tag::OpenCall,
     Tag::OpenWrapper,
     Tag::Section,
 ]);

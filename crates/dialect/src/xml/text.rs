@@ -21,8 +21,9 @@ const LINE_MAX: u64 = 4096;
 
 impl Xml {
     pub(super) fn read_text(&mut self, piece: &[u8], window: &Window<'_>, sink: &mut impl Sink) {
-        let (used, signal) =
-            if self.resume.is_some() { self.code.pass(piece) } else { self.code.scan(piece) };
+        // What only the end of a cut stream released opens nothing.
+        let only_text = self.resume.is_some() || self.is_cut;
+        let (used, signal) = if only_text { self.code.pass(piece) } else { self.code.scan(piece) };
         self.pos += used as u64;
         self.text_to(self.pos, window, sink);
         if let Some(signal) = signal {

@@ -21,10 +21,18 @@ fn compare(
 ) -> Result<(), String> {
     for setup in setups(language, &Tools::from_schemas(schemas.clone())) {
         let commit = setup.options.commit;
-        let question = Question { text, end, commit, schemas, limits: Limits::DEFAULT };
+        let question = Question {
+            text,
+            end,
+            commit,
+            schemas,
+            limits: Limits::DEFAULT,
+            is_minimax: language == Language::Minimax,
+        };
         let want = match language {
-            Language::Xml => oracle::xml::read(&question),
-            Language::Minimax | Language::Anthropic | Language::Dsml => continue,
+            Language::Xml | Language::Minimax => oracle::xml::read(&question),
+            // They are compared with `xml` itself, in `profiles.rs`.
+            Language::Anthropic | Language::Dsml => return Ok(()),
             Language::Ctl => oracle::ctl::read(&question, true),
             Language::CtlHeredoc => oracle::ctl::read(&question, false),
         };
@@ -85,6 +93,14 @@ proptest! {
         schemas in generated::schemas(),
     ) {
         agree(Language::Xml, &stream, &schemas)?;
+    }
+
+    #[test]
+    fn both_readings_agree_in_minimax(
+        stream in generated::any_stream(Language::Minimax),
+        schemas in generated::schemas(),
+    ) {
+        agree(Language::Minimax, &stream, &schemas)?;
     }
 
     #[test]

@@ -4,6 +4,7 @@ use callgate_dialect::{Commit, End};
 
 use super::{
     Said, json, object,
+    raw::{self, Doubt},
     tag::{self, Tag},
     value::{self, Fault},
     xml::Page,
@@ -17,6 +18,14 @@ pub(crate) struct Damage {
     in_section: bool,
     /// Whether it is an `<invoke` where the closer of this call is missing.
     is_next_call: bool,
+    /// Whether the call was in nested doubt: all that follows is text.
+    pub(crate) is_nested: bool,
+}
+
+impl Damage {
+    fn new(kind: &'static str, at: usize) -> Self {
+        Self { kind, at, in_section: false, is_next_call: false, is_nested: false }
+    }
 }
 
 /// What a block says, its end, and where it was damaged first.
@@ -37,11 +46,10 @@ impl Page<'_> {
     }
 
     fn whole_block(&self, open: usize, first: usize) -> Block {
-        let text = self.text;
         let mut said = Vec::new();
         let mut i = first;
         let damage = loop {
-            match between(text, i) {
+            match self.between(i) {
                 Between::Structure(end) => i = end,
                 Between::Prose(end) => {
                     said.push(Said::Text(i, end));
@@ -58,8 +66,13 @@ impl Page<'_> {
                 Between::End => break self.cut(),
             }
         };
-        let end = end_of_stretch(text, damage.at, damage.in_section, &["</tool_calls"])
-            .map_or(text.len(), |(_, end)| end);
+        let [_, close] = self.question.wrapper();
+        self.void_block(open, &damage, self.end_of_stretch(&damage, &[close]).map(|(_, end)| end))
+    }
+
+    /// A block from `open` that has no call, and ends at `end`, or with the text.
+    pub(crate) fn void_block(&self, open: usize, damage: &Damage, end: Option<usize>) -> Block {
+        let end = end.unwrap_or(self.text.len());
         let violation = Said::Violation { kind: damage.kind, offset: damage.at };
         let said = vec![Said::Text(open, damage.at), violation, Said::Text(damage.at, end)];
         Block { said, end, damaged_at: Some(damage.at) }
@@ -71,7 +84,7 @@ impl Page<'_> {
         let mut i = first;
         let mut completed = false;
         loop {
-            let damage = match between(text, i) {
+            let damage = match self.between(i) {
                 Between::Structure(end) => {
                     i = end;
                     continue;
@@ -104,12 +117,12 @@ impl Page<'_> {
             block.said.push(Said::Violation { kind: damage.kind, offset: damage.at });
             block.damaged_at.get_or_insert(damage.at);
             i = damage.at;
-            if damage.is_next_call {
+            if damage.is_next_call && !damage.is_nested {
                 continue;
             }
-            let words = ["</invoke", "</tool_calls"];
-            match end_of_stretch(text, i, damage.in_section, &words) {
-                Some((from, _)) if tag::stands(text, from, "</tool_calls") => {
+            let [_, close] = self.question.wrapper();
+            match self.end_of_stretch(&damage, &["</invoke", close]) {
+                Some((from, _)) if tag::stands(text, from, close) => {
                     block.said.push(Said::Text(i, from));
                     i = from;
                 }
@@ -131,15 +144,32 @@ impl Page<'_> {
             End::Length | End::Broken => "truncated",
         };
         let at = self.text.len();
-        Damage { kind, at, in_section: false, is_next_call: false }
+        Damage::new(kind, at)
+    }
+
+    /// Whether the stream's end is the damage.
+    pub(crate) fn is_cut(&self, damage: &Damage) -> bool {
+        matches!(damage.kind, "unclosed" | "truncated")
     }
 
     /// The call at `at`, where `<invoke` and a boundary stand, and its end.
     pub(crate) fn call(&self, at: usize, is_bare: bool) -> Result<(Said, usize), Damage> {
+        let mut doubt = Doubt::None;
+        self.call_in_doubt(at, is_bare, &mut doubt)
+            .map_err(|damage| Damage { is_nested: doubt == Doubt::Nested, ..damage })
+    }
+
+    fn call_in_doubt(
+        &self,
+        at: usize,
+        is_bare: bool,
+        doubt: &mut Doubt,
+    ) -> Result<(Said, usize), Damage> {
         let text = self.text;
         let limits = self.question.limits;
-        let damage = |kind, at| Damage { kind, at, in_section: false, is_next_call: false };
-        let (name, mut i) = match tag::start_tag(text, at, "<invoke".len(), false) {
+        let form = self.question.form();
+        let damage = Damage::new;
+        let (name, mut i) = match tag::start_tag(text, at, "<invoke".len(), form) {
             Tag::Whole { end, name, .. } => match named(name, limits.name_bytes) {
                 Ok(name) => (name, end),
                 Err(kind) => return Err(damage(kind.unwrap_or("nameless"), at)),
@@ -148,6 +178,7 @@ impl Page<'_> {
             Tag::Cut => return Err(self.cut()),
         };
         let mut arguments = Vec::new();
+        let mut as_items: Vec<String> = Vec::new();
         loop {
             i = tag::blanks(text, i);
             if tag::stands(text, i, "<!--") {
@@ -174,15 +205,16 @@ impl Page<'_> {
             }
             if word == "</invoke" {
                 return match tag::end_tag(text, i, word.len()) {
+                    Tag::Whole { .. } if *doubt != Doubt::None => Err(damage("ambiguous", i)),
                     Tag::Whole { end, .. } => {
-                        let arguments = object(&arguments);
+                        let arguments = object(&several(&arguments, &as_items));
                         Ok((Said::Call { id: None, name, arguments }, end))
                     }
                     Tag::Malformed(_) => Err(damage("wrong_closer", i)),
                     Tag::Cut => Err(self.cut()),
                 };
             }
-            let (key, from) = match tag::start_tag(text, i, word.len(), false) {
+            let (key, from) = match tag::start_tag(text, i, word.len(), form) {
                 Tag::Whole { end, name, .. } => match named(name, limits.key_bytes) {
                     Ok(name) => (name, end),
                     Err(kind) => return Err(damage(kind.unwrap_or("bad_parameter"), i)),
@@ -190,10 +222,17 @@ impl Page<'_> {
                 Tag::Malformed(_) => return Err(damage("bad_parameter", i)),
                 Tag::Cut => return Err(self.cut()),
             };
-            match value::value(text, from, is_bare) {
+            let value = match self.question.is_minimax {
+                true => raw::value(text, from, self.question.wrapper(), is_bare, doubt),
+                false => value::value(text, from, is_bare),
+            };
+            match value {
                 Ok(whole) => {
                     let place = json::argument(self.question.schemas, &name, &key);
-                    arguments.push((key, json::xml(place, &whole)));
+                    let text = String::from_utf8(whole.text()).unwrap();
+                    let value = json::xml(place, &whole);
+                    as_items.push(json::item(place, &value, &text, whole.has_section()));
+                    arguments.push((key, value));
                     i = whole.end;
                 }
                 Err(Fault { kind: value::CUT, .. }) => return Err(self.cut()),
@@ -203,6 +242,15 @@ impl Page<'_> {
             }
         }
     }
+}
+
+/// The arguments, with those that come more than once as items.
+fn several(arguments: &[(String, String)], as_items: &[String]) -> Vec<(String, String)> {
+    let count = |key: &str| arguments.iter().filter(|(known, _)| known == key).count();
+    let one = |((key, value), item): (&(String, String), &String)| {
+        (key.clone(), if count(key) > 1 { item.clone() } else { value.clone() })
+    };
+    arguments.iter().zip(as_items).map(one).collect()
 }
 
 /// A name from its attribute; the kind of violation where it is none, if that is a special one.
@@ -227,75 +275,80 @@ enum Between {
     End,
 }
 
-fn between(text: &[u8], at: usize) -> Between {
-    if at == text.len() {
-        return Between::End;
-    }
-    let behind = tag::blanks(text, at);
-    if behind > at {
-        return Between::Structure(behind);
-    }
-    match mark(text, at) {
-        Some(found) => found,
-        None => {
-            let end = (at..text.len()).find(|i| mark(text, *i).is_some());
-            Between::Prose(end.unwrap_or(text.len()))
+/// What stands between calls, and what damage leaves behind.
+impl Page<'_> {
+    fn between(&self, at: usize) -> Between {
+        let text = self.text;
+        if at == text.len() {
+            return Between::End;
+        }
+        let behind = tag::blanks(text, at);
+        if behind > at {
+            return Between::Structure(behind);
+        }
+        match self.mark(at) {
+            Some(found) => found,
+            None => {
+                let end = (at..text.len()).find(|i| self.mark(*i).is_some());
+                Between::Prose(end.unwrap_or(text.len()))
+            }
         }
     }
-}
 
-/// What ends prose.
-fn mark(text: &[u8], at: usize) -> Option<Between> {
-    if tag::stands(text, at, "<!--") {
-        return Some(Between::Structure(tag::comment(text, at).unwrap_or(text.len())));
+    /// What ends prose.
+    fn mark(&self, at: usize) -> Option<Between> {
+        let text = self.text;
+        let [_, close] = self.question.wrapper();
+        if tag::stands(text, at, "<!--") {
+            return Some(Between::Structure(tag::comment(text, at).unwrap_or(text.len())));
+        }
+        if tag::stands_bounded(text, at, "<invoke") {
+            return Some(Between::Invoke);
+        }
+        if tag::stands(text, at, close)
+            && let Tag::Whole { end, .. } = tag::end_tag(text, at, close.len())
+        {
+            return Some(Between::Closer(end));
+        }
+        None
     }
-    if tag::stands_bounded(text, at, "<invoke") {
-        return Some(Between::Invoke);
-    }
-    if tag::stands(text, at, "</tool_calls")
-        && let Tag::Whole { end, .. } = tag::end_tag(text, at, "</tool_calls".len())
-    {
-        return Some(Between::Closer(end));
-    }
-    None
-}
 
-/// The next end tag of one of the elements, outside of sections.
-fn end_of_stretch(
-    text: &[u8],
-    from: usize,
-    in_section: bool,
-    words: &[&str],
-) -> Option<(usize, usize)> {
-    let mut in_section = in_section;
-    let mut i = from;
-    while i < text.len() {
-        if in_section {
-            if text[i..].starts_with(b"]]>") {
-                let behind = i + "]]>".len();
-                let closer = tag::blanks(text, behind);
-                if closer - behind <= 256 && text[closer..].starts_with(b"</") {
-                    in_section = false;
-                    i = closer;
-                    continue;
+    /// The next end tag of one of the elements, outside of sections.
+    fn end_of_stretch(&self, damage: &Damage, words: &[&str]) -> Option<(usize, usize)> {
+        if damage.is_nested {
+            return None;
+        }
+        let text = self.text;
+        let mut in_section = damage.in_section;
+        let mut i = damage.at;
+        while i < text.len() {
+            if in_section {
+                if text[i..].starts_with(b"]]>") {
+                    let behind = i + "]]>".len();
+                    let closer = tag::blanks(text, behind);
+                    if closer - behind <= 256 && text[closer..].starts_with(b"</") {
+                        in_section = false;
+                        i = closer;
+                        continue;
+                    }
+                }
+                i += 1;
+                continue;
+            }
+            if tag::stands(text, i, "<![CDATA[") && !self.question.is_minimax {
+                in_section = true;
+                i += "<![CDATA[".len();
+                continue;
+            }
+            for word in words {
+                if tag::stands(text, i, word)
+                    && let Tag::Whole { end, .. } = tag::end_tag(text, i, word.len())
+                {
+                    return Some((i, end));
                 }
             }
             i += 1;
-            continue;
         }
-        if tag::stands(text, i, "<![CDATA[") {
-            in_section = true;
-            i += "<![CDATA[".len();
-            continue;
-        }
-        for word in words {
-            if tag::stands(text, i, word)
-                && let Tag::Whole { end, .. } = tag::end_tag(text, i, word.len())
-            {
-                return Some((i, end));
-            }
-        }
-        i += 1;
+        None
     }
-    None
 }

@@ -34,6 +34,17 @@ pub(crate) fn xml(place: Place<'_>, whole: &Whole) -> String {
     string(&text)
 }
 
+/// The same value as one of several of its name: an item of the list that is declared.
+pub(crate) fn item(place: Place<'_>, value: &str, text: &str, section: bool) -> String {
+    let is_list = types(place).is_some_and(|types| types.contains("array"));
+    match items(place) {
+        Some(items) if is_list && value.starts_with('"') => {
+            direct(Some(items), text, true, section).unwrap_or_else(|| string(text))
+        }
+        _ => value.to_owned(),
+    }
+}
+
 /// The JSON text of a CTL value.
 pub(crate) fn ctl(place: Place<'_>, text: &str) -> String {
     direct(place, text, false, false).unwrap_or_else(|| string(text))

@@ -6,6 +6,7 @@
 mod block;
 pub(crate) mod ctl;
 mod json;
+mod raw;
 mod tag;
 mod value;
 pub(crate) mod xml;
@@ -22,6 +23,22 @@ pub(crate) struct Question<'a> {
     pub(crate) commit: Commit,
     pub(crate) schemas: &'a Map<String, Value>,
     pub(crate) limits: Limits,
+    /// Whether the page is `minimax.md`, where it differs from `xml.md`.
+    pub(crate) is_minimax: bool,
+}
+
+impl Question<'_> {
+    /// The start of the wrapper's start tag and of its end tag.
+    fn wrapper(&self) -> [&'static str; 2] {
+        match self.is_minimax {
+            true => ["<minimax:tool_call", "</minimax:tool_call"],
+            false => ["<tool_calls", "</tool_calls"],
+        }
+    }
+
+    fn form(&self) -> tag::Form {
+        tag::Form { may_be_empty: false, unquoted: self.is_minimax }
+    }
 }
 
 /// What a reading answers, piece by piece.

@@ -47,9 +47,17 @@ pub(crate) enum Tag {
     Cut,
 }
 
-/// The start tag at `at`, whose word (with its `<`) is `word` bytes long. `/>` ends it only if
-/// `may_be_empty`.
-pub(crate) fn start_tag(text: &[u8], at: usize, word: usize, may_be_empty: bool) -> Tag {
+/// What a start tag may be besides.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Form {
+    /// `/>` may end it.
+    pub(crate) may_be_empty: bool,
+    /// Values of attributes may stand without quotes.
+    pub(crate) unquoted: bool,
+}
+
+/// The start tag at `at`, whose word (with its `<`) is `word` bytes long.
+pub(crate) fn start_tag(text: &[u8], at: usize, word: usize, form: Form) -> Tag {
     bounded(text, at, |text| {
         let mut found = None;
         let mut i = at + word;
@@ -60,7 +68,7 @@ pub(crate) fn start_tag(text: &[u8], at: usize, word: usize, may_be_empty: bool)
             match text.get(i) {
                 None => return Tag::Cut,
                 Some(b'>') => return Tag::Whole { end: i + 1, name: found, empty: false },
-                Some(b'/') if may_be_empty => {
+                Some(b'/') if form.may_be_empty => {
                     return match text.get(i + 1) {
                         None => Tag::Cut,
                         Some(b'>') => Tag::Whole { end: i + 2, name: found, empty: true },
@@ -83,6 +91,21 @@ pub(crate) fn start_tag(text: &[u8], at: usize, word: usize, may_be_empty: bool)
             let quote = match text.get(i) {
                 None => return Tag::Cut,
                 Some(quote @ (b'"' | b'\'')) => *quote,
+                Some(_) if form.unquoted => {
+                    let allowed = |b: &&u8| !is_blank(**b) && !b"\"'<>=/`".contains(*b);
+                    let end = i + text[i..].iter().take_while(allowed).count();
+                    match text.get(end) {
+                        None => return Tag::Cut,
+                        Some(byte) if end > i && (is_blank(*byte) || *byte == b'>') => {
+                            if is_name {
+                                found = Some(text[i..end].to_vec());
+                            }
+                            i = end;
+                            continue;
+                        }
+                        Some(_) => return Tag::Malformed(end),
+                    }
+                }
                 Some(_) => return Tag::Malformed(i),
             };
             let from = i + 1;

@@ -30,6 +30,12 @@ pub(crate) struct Fault {
     pub(crate) in_section: bool,
 }
 
+impl Fault {
+    pub(crate) fn new(kind: &'static str, at: usize) -> Self {
+        Self { kind, at, in_section: false }
+    }
+}
+
 /// A whole value and the end of its parameter's end tag.
 #[derive(Debug)]
 pub(crate) struct Whole {
@@ -155,7 +161,7 @@ fn element_start(text: &[u8], at: usize) -> Option<(String, usize, bool)> {
         return None;
     }
     let may_be_empty = !["invoke", "parameter", "tool_calls"].contains(&name.as_str());
-    match tag::start_tag(text, at, name_end - at, may_be_empty) {
+    match tag::start_tag(text, at, name_end - at, tag::Form { may_be_empty, unquoted: false }) {
         Tag::Whole { end, empty, .. } => Some((name, end, empty)),
         _ => None,
     }
@@ -197,7 +203,8 @@ fn section(text: &[u8], from: usize, innermost: &str) -> Result<Option<usize>, F
             continue;
         }
         if tag::stands_bounded(text, i, "<parameter")
-            && let Tag::Whole { end, .. } = tag::start_tag(text, i, "<parameter".len(), false)
+            && let Tag::Whole { end, .. } =
+                tag::start_tag(text, i, "<parameter".len(), tag::Form::default())
             && tag::stands(text, end, "<![CDATA[")
         {
             depth += 1;

@@ -38,8 +38,8 @@ pub(crate) fn read(question: &Question<'_>) -> Outcome {
                 said.push(Said::Text(from, to));
                 is_cut = true;
             }
-            Top::Block { said: inner, .. } => {
-                saw = true;
+            Top::Block { said: inner, saw: is_seen, .. } => {
+                saw |= is_seen;
                 said.extend(inner);
             }
         }
@@ -114,6 +114,8 @@ enum Top {
         /// How many runs of its line waited when it began; 0 once it is decided.
         behind: usize,
         is_code: bool,
+        /// Whether it counts as call syntax.
+        saw: bool,
     },
 }
 
@@ -179,6 +181,7 @@ impl Place {
 impl Page<'_> {
     fn step(&self, place: &mut Place) {
         let text = self.text;
+        let [open, close] = self.question.wrapper();
         let i = place.at;
         if std::mem::take(&mut place.is_line_start) {
             match line_start(text, i) {
@@ -212,7 +215,7 @@ impl Page<'_> {
             b'<' if tag::stands(text, i, "<!--") && place.no_comment_at != Some(i) => {
                 self.comment(place);
             }
-            b'<' if tag::stands_bounded(text, i, "<tool_calls") && i >= place.off_until => {
+            b'<' if tag::stands_bounded(text, i, open) && i >= place.off_until => {
                 self.opener(place);
             }
             b'<' if tag::stands_bounded(text, i, "<invoke")
@@ -221,7 +224,7 @@ impl Page<'_> {
             {
                 self.bare(place);
             }
-            b'<' if is_end_tag(text, i, "</tool_calls") && i >= place.off_until => {
+            b'<' if is_end_tag(text, i, close) && i >= place.off_until => {
                 if self.closed_on_line(place, None).is_none() {
                     place.void = false;
                 }
@@ -278,10 +281,12 @@ impl Page<'_> {
         place.is_line_start = starts_line;
     }
 
-    /// What was held is text only because the stream ends: unless it stopped, that decides nothing.
+    /// What was held is text only because the stream ends: unless it stopped, that decides nothing, and
+    /// nothing in it is a block.
     fn released_by_the_end(&self, place: &mut Place) {
         if self.question.end != End::Stop {
             place.cut();
+            place.off_until = self.text.len();
         }
     }
 
@@ -289,7 +294,8 @@ impl Page<'_> {
     fn opener(&self, place: &mut Place) {
         let text = self.text;
         let at = place.at;
-        let end = match tag::start_tag(text, at, "<tool_calls".len(), false) {
+        let [open, _] = self.question.wrapper();
+        let end = match tag::start_tag(text, at, open.len(), self.question.form()) {
             Tag::Whole { end, .. } => end,
             Tag::Malformed(_) => return place.pass(at + 1),
             Tag::Cut => {
@@ -328,7 +334,14 @@ impl Page<'_> {
             place.pass(at + 1);
             return;
         }
-        let Block { said, end, damaged_at } = self.block(at, first);
+        self.engaged(place, self.block(at, first), true);
+    }
+
+    /// A block begins here.
+    fn engaged(&self, place: &mut Place, block: Block, saw: bool) {
+        let text = self.text;
+        let at = place.at;
+        let Block { said, end, damaged_at } = block;
         let mut behind = place.runs.len();
         if let Some(damaged_at) = damaged_at.filter(|_| behind > 0) {
             match self.rest_of_line(damaged_at, &place.runs) {
@@ -356,7 +369,7 @@ impl Page<'_> {
         if damaged_at.is_some() || self.closed_on_line(&ahead, None).is_none() {
             place.void = false;
         }
-        place.pieces.push(Top::Block { from: at, to: end, said, behind, is_code: false });
+        place.pieces.push(Top::Block { from: at, to: end, said, behind, is_code: false, saw });
         place.at = end;
     }
 
@@ -389,6 +402,7 @@ impl Page<'_> {
     fn bare(&self, place: &mut Place) {
         let text = self.text;
         let at = place.at;
+        let [_, close] = self.question.wrapper();
         let mut said = vec![Said::Repair { at }];
         let mut i = at;
         loop {
@@ -396,6 +410,9 @@ impl Page<'_> {
                 Ok((call, end)) => {
                     said.push(call);
                     i = tag::blanks(text, end);
+                }
+                Err(damage) if damage.is_nested && !self.is_cut(&damage) => {
+                    return self.engaged(place, self.void_block(at, &damage, None), false);
                 }
                 Err(damage) => {
                     i = damage.at;
@@ -405,23 +422,30 @@ impl Page<'_> {
             if tag::stands_bounded(text, i, "<invoke") {
                 continue;
             }
-            if is_end_tag(text, i, "</tool_calls") {
-                let Tag::Whole { end, .. } = tag::end_tag(text, i, "</tool_calls".len()) else {
+            if is_end_tag(text, i, close) {
+                let Tag::Whole { end, .. } = tag::end_tag(text, i, close.len()) else {
                     break;
                 };
                 let behind = place.runs.len();
-                place.pieces.push(Top::Block { from: at, to: end, said, behind, is_code: false });
+                let saw = true;
+                place.pieces.push(Top::Block {
+                    from: at,
+                    to: end,
+                    said,
+                    behind,
+                    is_code: false,
+                    saw,
+                });
                 place.at = end;
                 return;
             }
             break;
         }
         let rest = &text[i..];
-        if ["<invoke", "</tool_calls"]
+        if ["<invoke", close]
             .iter()
             .any(|word| rest.len() <= word.len() && tag::stands(rest, 0, &word[..rest.len()]))
-            || tag::stands(text, i, "</tool_calls")
-                && tag::end_tag(text, i, "</tool_calls".len()) == Tag::Cut
+            || tag::stands(text, i, close) && tag::end_tag(text, i, close.len()) == Tag::Cut
         {
             self.released_by_the_end(place);
         }
