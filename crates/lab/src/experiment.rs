@@ -4,6 +4,7 @@
 //! clock, so the same streams and the same seed give the same figures. No law is written here.
 
 pub mod c1;
+pub mod c2;
 
 use std::{
     num::NonZero,
