@@ -10,6 +10,7 @@ pub mod experiment;
 pub mod fuzz;
 pub mod law;
 pub mod outcome;
+pub mod plot;
 pub mod random;
 pub mod stats;
 pub mod token;
