@@ -6,6 +6,7 @@ mod check;
 mod config;
 mod demo;
 mod failure;
+mod lab;
 mod listen;
 mod log;
 mod paint;
@@ -43,6 +44,7 @@ enum Command {
     Parse(parse::Arguments),
     Script(script::Arguments),
     Check(check::Arguments),
+    Lab(lab::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Script(arguments) => script::run(&arguments),
+        Command::Lab(arguments) => lab::run(&arguments),
     };
     failure::exit_code(outcome)
 }

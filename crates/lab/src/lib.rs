@@ -12,6 +12,7 @@ pub mod law;
 pub mod outcome;
 pub mod plot;
 pub mod random;
+pub mod report;
 pub mod stats;
 pub mod token;
 

@@ -268,9 +268,11 @@ impl<'a> Meaning<'a> {
     fn has_required(&self, message: &Message) -> bool {
         let Some(tool) = message.tools.find(self.name) else { return false };
         let required = tool.parameters.get("required").and_then(Value::as_array);
-        required.into_iter().flatten().filter_map(Value::as_str).all(|key| {
-            self.arguments.as_ref().is_some_and(|arguments| arguments.contains_key(key))
-        })
+        required
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .all(|key| self.arguments.as_ref().is_some_and(|arguments| arguments.contains_key(key)))
     }
 }
 
@@ -285,7 +287,10 @@ mod tests {
         for row in &cut.rows {
             let name = &row.protocol;
             assert_eq!(row.inexact + row.messages, 32, "{name}");
-            assert_eq!(row.right[CUTS], row.intended, "{name}: not all calls of a whole stream ran");
+            assert_eq!(
+                row.right[CUTS], row.intended,
+                "{name}: not all calls of a whole stream ran"
+            );
             assert_eq!(row.right[0], 0, "{name}");
             if name == "json-repair" {
                 assert!(row.wrong_calls() > 0 && row.wrong_with_required > 0);

@@ -79,7 +79,10 @@ impl<'s> Sweep<'s> {
             parser.finish(end, &mut finished);
             if parser.pending() != 0 {
                 let left = parser.pending();
-                return broken(Law::Lossless, format!("{left} bytes pending after finish({end:?})"));
+                return broken(
+                    Law::Lossless,
+                    format!("{left} bytes pending after finish({end:?})"),
+                );
             }
             lossless(&finished, prefix)?;
             well_formed(&finished, true)?;

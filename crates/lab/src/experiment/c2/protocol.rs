@@ -3,9 +3,7 @@
 //! Text languages come from the dialect crate's own table, so a new one is measured without a line
 //! here. Readers are the product's; nothing is parsed in this file.
 
-use callgate_dialect::{
-    Call, Commit, End, Event, Inexact, Language, Options, Parser, Sink, Tools,
-};
+use callgate_dialect::{Call, Commit, End, Event, Inexact, Language, Options, Parser, Sink, Tools};
 use serde_json::{Map, Value, json};
 
 use super::{Message, native, repair};

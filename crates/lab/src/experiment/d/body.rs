@@ -232,7 +232,10 @@ mod tests {
         check("arg k 4\nabc\nend\n", &["4/4"]);
         check("arg k 3\r\nabc\r\nend\r\n", &["3/3"]);
         check("arg k 0\n\nend\n", &["0/0"]);
-        check("arg k 3\nabc\narg l 1\nx\nend\ncall c2 f\narg k 2\nxy\nend\n", &["3/3", "1/1", "2/2"]);
+        check(
+            "arg k 3\nabc\narg l 1\nx\nend\ncall c2 f\narg k 2\nxy\nend\n",
+            &["3/3", "1/1", "2/2"],
+        );
         // The body holds an `end`: the length says where it ends.
         check("arg k 7\nend\nend\nend\n", &["7/7"]);
     }
