@@ -8,8 +8,6 @@ use std::{
 use anyhow::Context as _;
 use tokio::net::TcpListener;
 
-use crate::failure::Outcome;
-
 /// Reads `--listen`; the name `localhost` is the IPv4 loopback address.
 pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     let numeric = match text.strip_prefix("localhost:") {
@@ -37,13 +35,13 @@ pub(crate) fn announce(listener: &TcpListener) -> anyhow::Result<String> {
     Ok(url)
 }
 
-/// A runtime for a server.
-pub(crate) fn block_on(serving: impl Future<Output = Outcome>) -> Outcome {
+/// A runtime for a command that serves or asks.
+pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("cannot start the runtime")?
-        .block_on(serving)
+        .block_on(work)
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod script;
 mod serve;
 mod shown;
 mod stop;
+mod tools;
 
 use std::process::ExitCode;
 

@@ -7,7 +7,6 @@ mod event;
 mod lines;
 mod listing;
 mod report;
-mod tools;
 
 use std::{
     fs::File,
@@ -22,7 +21,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 
-use crate::{failure::Outcome, paint::Paint, policy};
+use crate::{failure::Outcome, paint::Paint, policy, tools};
 
 use self::{event::Events, lines::Lines, listing::Listing, report::Report};
 

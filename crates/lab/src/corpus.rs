@@ -9,7 +9,7 @@ use std::{
 };
 
 use callgate_dialect::{Commit, End, Language, Tools};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use crate::Outcome;
@@ -70,6 +70,8 @@ pub enum Origin {
 pub enum CorpusError {
     #[error("{}: cannot read: {source}", path.display())]
     Read { path: PathBuf, source: std::io::Error },
+    #[error("{}: cannot write: {source}", path.display())]
+    Write { path: PathBuf, source: std::io::Error },
     #[error("{}: not a case: {source}", path.display())]
     Parse { path: PathBuf, source: serde_json::Error },
     #[error("{}: {reason}", path.display())]
@@ -88,19 +90,24 @@ pub fn root() -> PathBuf {
 /// The first folder that can't be used.
 pub fn load(root: &Path, language: Language) -> Result<Vec<Case>, CorpusError> {
     let folder = root.join(language.name());
+    folders(&folder)?.iter().map(|folder| load_case(folder, language)).collect()
+}
+
+/// The folders in a folder, by name; none if it does not exist.
+pub(crate) fn folders(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
     if !folder.exists() {
         return Ok(Vec::new());
     }
-    let read = |source| CorpusError::Read { path: folder.clone(), source };
+    let read = |source| CorpusError::Read { path: folder.to_owned(), source };
     let mut folders = Vec::new();
-    for entry in fs::read_dir(&folder).map_err(read)? {
+    for entry in fs::read_dir(folder).map_err(read)? {
         let path = entry.map_err(read)?.path();
         if path.is_dir() {
             folders.push(path);
         }
     }
     folders.sort();
-    folders.iter().map(|folder| load_case(folder, language)).collect()
+    Ok(folders)
 }
 
 /// All cases of all languages.
@@ -149,10 +156,19 @@ struct Repeat {
 }
 
 fn load_case(folder: &Path, language: Language) -> Result<Case, CorpusError> {
+    let stream = read(&folder.join("stream.txt"))?;
+    case(folder, language.name(), language, stream)
+}
+
+/// The case that `case.json` of a folder makes of a stream.
+pub(crate) fn case(
+    folder: &Path,
+    group: &str,
+    language: Language,
+    mut stream: Vec<u8>,
+) -> Result<Case, CorpusError> {
     let invalid = |path: &Path, reason: String| CorpusError::Invalid { path: path.into(), reason };
-    let stream_path = folder.join("stream.txt");
     let case_path = folder.join("case.json");
-    let mut stream = read(&stream_path)?;
     let file: File = parse(&case_path, &read(&case_path)?)?;
     if file.about.trim().is_empty() {
         return Err(invalid(&case_path, "`about` is empty; say what the case shows".into()));
@@ -162,7 +178,7 @@ fn load_case(folder: &Path, language: Language) -> Result<Case, CorpusError> {
     for repeat in &file.repeat {
         let needle = repeat.needle.as_bytes();
         if needle.is_empty() || !stream.windows(needle.len()).any(|window| window == needle) {
-            let reason = format!("`repeat`: stream.txt does not hold {:?}", repeat.needle);
+            let reason = format!("`repeat`: the stream does not hold {:?}", repeat.needle);
             return Err(invalid(&case_path, reason));
         }
         stream = repeated(&stream, needle, repeat.times);
@@ -179,7 +195,7 @@ fn load_case(folder: &Path, language: Language) -> Result<Case, CorpusError> {
     let per_call = expect_call.map(outcome).transpose()?.unwrap_or_else(|| per_block.clone());
     let case = folder.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     Ok(Case {
-        name: format!("{language}/{case}"),
+        name: format!("{group}/{case}"),
         language,
         about: file.about,
         origin: file.origin,
@@ -196,11 +212,11 @@ fn load_case(folder: &Path, language: Language) -> Result<Case, CorpusError> {
     })
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, CorpusError> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, CorpusError> {
     fs::read(path).map_err(|source| CorpusError::Read { path: path.into(), source })
 }
 
-fn parse(path: &Path, json: &[u8]) -> Result<File, CorpusError> {
+pub(crate) fn parse<T: DeserializeOwned>(path: &Path, json: &[u8]) -> Result<T, CorpusError> {
     serde_json::from_slice(json).map_err(|source| CorpusError::Parse { path: path.into(), source })
 }
 
@@ -237,7 +253,8 @@ mod tests {
     use super::*;
 
     fn check(json: &str, expected: &str) {
-        let error = parse(Path::new("corpus/xml/x/case.json"), json.as_bytes()).err().unwrap();
+        let path = Path::new("corpus/xml/x/case.json");
+        let error = parse::<File>(path, json.as_bytes()).err().unwrap();
         let message = error.to_string();
         assert!(message.starts_with("corpus/xml/x/case.json: "), "{message}");
         assert!(message.contains(expected), "{message}");

@@ -19,7 +19,7 @@ use std::{
 use callgate_dialect::{Commit, End, Language, Tools};
 use serde::{Deserialize, Serialize};
 
-use crate::{Case, corpus::Origin};
+use crate::{Case, corpus::Origin, recording::Recording};
 
 /// A stream as an experiment sees it.
 #[derive(Clone, Debug)]
@@ -38,6 +38,9 @@ pub struct Stream {
     pub tools: Tools,
     /// The bytes.
     pub bytes: Vec<u8>,
+    /// Microseconds since the request, and how many of the bytes had come then; empty if nobody
+    /// looked at a clock.
+    pub arrived: Vec<(u64, usize)>,
 }
 
 impl Stream {
@@ -52,6 +55,17 @@ impl Stream {
             end: case.end,
             tools: case.tools.clone(),
             bytes: case.stream.clone(),
+            arrived: Vec::new(),
+        }
+    }
+
+    /// The visible text of a recording.
+    #[must_use]
+    pub fn recorded(recording: &Recording) -> Self {
+        Self {
+            model: Some(recording.provenance.model.clone()),
+            arrived: recording.text().arrived,
+            ..Self::of(&recording.case)
         }
     }
 }
@@ -109,7 +123,7 @@ pub const fn commits(language: Language) -> &'static [Commit] {
     match language {
         // These have no blocks.
         Language::Ctl | Language::CtlHeredoc => &[Commit::Block],
-        Language::Xml => &[Commit::Block, Commit::Call],
+        _ => &[Commit::Block, Commit::Call],
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use callgate_dialect::{Commit, End, Language, Options, Recorded, Tools};
+use callgate_dialect::{Commit, End, Language, Limits, Options, Recorded, Tools};
 
 use crate::{
     Broken, Case, Setup, cut,
@@ -19,6 +19,10 @@ use crate::{
 
 /// Bytes in front of the stream that choose how it is read.
 pub const HEADER: usize = 3;
+
+/// Flags of the second byte: tools are declared; the limits are tight.
+const TOOLS: u8 = 0x80;
+const TIGHT: u8 = 0x40;
 
 /// What a target is.
 pub type Target = fn(&[u8]) -> Result<(), Broken>;
@@ -34,11 +38,11 @@ pub fn dialect(data: &[u8]) -> Result<(), Broken> {
         language: Language::ALL[usize::from(header[0] >> 1) % Language::ALL.len()],
         options: Options {
             commit: if header[0] & 1 == 0 { Commit::Block } else { Commit::Call },
-            tools: tools(header[1] & 0x80 != 0),
-            ..Options::default()
+            tools: tools(header[1] & TOOLS != 0),
+            limits: if header[1] & TIGHT != 0 { tight(header[2]) } else { Limits::DEFAULT },
         },
     };
-    let end = law::ENDS[usize::from(header[1] & 0x7F) % law::ENDS.len()];
+    let end = law::ENDS[usize::from(header[1] & !(TOOLS | TIGHT)) % law::ENDS.len()];
     let seed = u64::from(header[2]);
 
     let (whole, whole_parser) = setup.record(stream, &[], Some(end));
@@ -88,6 +92,19 @@ fn tools(declared: bool) -> Tools {
     }});
     let names = ["a", "b", "f", "read", "write"];
     Tools::from_schemas(names.map(|name| (name.to_owned(), schema.clone())).into_iter().collect())
+}
+
+/// Limits so small that a stream of ordinary size passes one in the middle of something else.
+fn tight(seed: u8) -> Limits {
+    let mut random = Random::new(seed.into());
+    Limits {
+        name_bytes: 1 + random.below(8),
+        key_bytes: 1 + random.below(8),
+        argument_bytes: random.below(64),
+        call_bytes: random.below(256),
+        calls: random.below(4) as u32,
+        nesting: random.below(4),
+    }
 }
 
 /// The inputs of [`dialect`] that a corpus gives: every case under both commit policies.
@@ -178,10 +195,12 @@ fn smaller(target: Target, mut input: Vec<u8>, mut message: String) -> Failure {
 fn mutated(seeds: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let mut input = random.pick(seeds).cloned().unwrap_or_else(|| vec![0; HEADER]);
     input.resize(input.len().max(HEADER), 0);
-    if random.below(4) == 0 {
-        input[1] ^= 0x80;
+    for flag in [TOOLS, TIGHT] {
+        if random.below(4) == 0 {
+            input[1] ^= flag;
+        }
     }
-    input[1] = input[1] & 0x80 | random.below(law::ENDS.len()) as u8;
+    input[1] = input[1] & (TOOLS | TIGHT) | random.below(law::ENDS.len()) as u8;
     input[2] = random.below(256) as u8;
     for _ in 0..=random.below(6) {
         mutate(&mut input, seeds, random);

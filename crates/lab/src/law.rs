@@ -238,6 +238,9 @@ fn accounted(recorded: &Recorded) -> Result<u64, Broken> {
 /// closing delimiter or opener behind it (64).
 pub const XML_PENDING: usize = 256 + 512 + 64;
 
+/// What an `xml` parser may hold behind a block that the rest of its line decides: the line (4096).
+pub const XML_LINE: usize = 4096;
+
 /// What a `ctl` parser may hold: a line (4096), and what must follow a header.
 pub const CTL_PENDING: usize = 4096 + 8;
 
@@ -268,7 +271,7 @@ pub fn bounded(setup: &Setup, said: &Recorded, parser: &Parser, fed: &[u8]) -> R
         held.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
     };
     let may_hold = setup.language == Language::Xml
-        && pending <= setup.options.limits.call_bytes + bound
+        && pending <= setup.options.limits.call_bytes + XML_LINE + bound
         && match setup.options.commit {
             Commit::Block => opens("<tool_calls") || opens("<invoke"),
             Commit::Call => opens("<invoke") || opens("<tool_calls") && before.contains(&b'`'),

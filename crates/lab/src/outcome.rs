@@ -3,13 +3,13 @@
 //! Spans and the order between text and calls are left to the laws.
 
 use callgate_dialect::{End, Harvest, Recorded, RecordedEvent};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{cut, law::Setup};
 
 /// A call, as an expectation or as a result.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct OutcomeCall {
     /// Tool name.
@@ -18,47 +18,53 @@ pub struct OutcomeCall {
     /// the text of the arguments.
     pub arguments: Value,
     /// The id the model wrote; not compared if absent.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
 }
 
 /// A violation, as an expectation or as a result.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct OutcomeViolation {
     /// Stable name of its kind.
     pub kind: String,
     /// Where; not compared if absent.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
+    /// What the model declared, or the bound; not compared if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declared: Option<u64>,
+    /// What arrived; not compared if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actual: Option<u64>,
 }
 
 /// A repair, as an expectation or as a result.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct OutcomeRepair {
     /// Stable name of its kind.
     pub kind: String,
     /// Where; not compared if absent.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
 }
 
 /// The meaning of a finished stream.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outcome {
     /// All text, in order. Bytes that are not UTF-8 are shown as U+FFFD.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// Calls that may run, in order.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<OutcomeCall>,
     /// Violations, in order.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<OutcomeViolation>,
     /// Repairs, in order.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repairs: Vec<OutcomeRepair>,
     /// Whether call syntax was seen outside code.
     pub saw_tool_call_syntax: bool,
@@ -76,6 +82,8 @@ impl Outcome {
         let violations = recorded.violations().map(|violation| OutcomeViolation {
             kind: violation.kind.name().to_owned(),
             offset: Some(violation.offset),
+            declared: violation.declared,
+            actual: violation.actual,
         });
         let repairs = recorded.events.iter().filter_map(|event| match event {
             RecordedEvent::Repair { at, kind } => {
@@ -115,7 +123,10 @@ impl Outcome {
                 && (want.id.is_none() || want.id == got.id)
         })?;
         same("violations", &self.violations, &got.violations, |want, got| {
-            want.kind == got.kind && (want.offset.is_none() || want.offset == got.offset)
+            want.kind == got.kind
+                && (want.offset.is_none() || want.offset == got.offset)
+                && (want.declared.is_none() || want.declared == got.declared)
+                && (want.actual.is_none() || want.actual == got.actual)
         })?;
         same("repairs", &self.repairs, &got.repairs, |want, got| {
             want.kind == got.kind && (want.offset.is_none() || want.offset == got.offset)

@@ -13,7 +13,12 @@ mod markdown;
 use serde::{Deserialize, Serialize};
 
 use self::block::{Block, Fact};
-use crate::experiment::{Census, c1::Prefixes, c2::Truncation, d::Lengths};
+use crate::experiment::{
+    Census,
+    c1::Prefixes,
+    c2::{Timed, Truncation},
+    d::Lengths,
+};
 
 /// Everything that was measured in one run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,6 +35,9 @@ pub struct Results {
     /// C2, one result for each set of messages; empty if it was not run.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub c2: Vec<Truncation>,
+    /// C2 on recorded streams at their real arrival times.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub timed: Vec<Timed>,
     /// D, if it was run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub d: Option<Lengths>,
@@ -86,6 +94,10 @@ impl Results {
                 failures.push(format!("{}: ran {wrong} calls that were not meant", row.protocol));
             }
         }
+        for row in self.timed.iter().filter(|row| row.wrong > 0) {
+            let Timed { reading, wrong, .. } = row;
+            failures.push(format!("{reading}: {wrong} calls of recordings ran only at a cut"));
+        }
         failures
     }
 
@@ -95,7 +107,7 @@ impl Results {
             blocks.extend(c1::blocks(prefixes));
         }
         if !self.c2.is_empty() {
-            blocks.extend(c2::blocks(&self.c2));
+            blocks.extend(c2::blocks(&self.c2, &self.timed));
         }
         if let Some(lengths) = &self.d {
             blocks.extend(d::blocks(lengths));
@@ -166,8 +178,9 @@ impl Results {
             );
         }
         points.push(
-            "There is no time in these figures. How long a wait of so many bytes lasts depends on \
-             the model's speed; recordings made on a shared machine would show the machine's.",
+            "Waits are in bytes and tokens; how long they last depends on the model's speed. Times \
+             of recordings are those of one small model on a shared machine without an \
+             accelerator.",
         );
         vec![Block::heading("What these figures do not show"), Block::list(points)]
     }

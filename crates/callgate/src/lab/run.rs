@@ -6,8 +6,9 @@ use std::{fs, path::PathBuf};
 
 use anyhow::Context as _;
 use callgate_lab::{
-    corpus,
+    Case, corpus,
     experiment::{Census, Stream, c1, c2, d},
+    recording::{self, Recording},
     report::{Results, Settings},
 };
 use clap::{Args, ValueEnum};
@@ -69,7 +70,9 @@ impl Arguments {
 
 /// Runs the experiments.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let streams = streams(arguments)?;
+    let (cases, recordings) = load(arguments)?;
+    let recorded = recordings.iter().map(Stream::recorded);
+    let streams: Vec<Stream> = cases.iter().map(Stream::of).chain(recorded).collect();
     let Arguments { seed, full, messages, .. } = *arguments;
     let mut results = Results {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -77,6 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         corpus: Census::of(&streams),
         c1: None,
         c2: Vec::new(),
+        timed: Vec::new(),
         d: None,
     };
     if arguments.wants(Experiment::C1) {
@@ -86,6 +90,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if arguments.wants(Experiment::C2) {
         eprintln!("c2: {messages} messages in every protocol, cut at {} places …", c2::CUTS + 1);
         results.c2.push(c2::run(&c2::synthetic(messages as usize, seed), seed));
+        let recorded = c2::recorded(&recordings);
+        if !recorded.is_empty() {
+            results.c2.push(c2::run(&recorded, seed));
+        }
+        results.timed = c2::timed(&streams);
     }
     if arguments.wants(Experiment::D) {
         eprintln!("d: declared lengths …");
@@ -94,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     write(arguments, &results)
 }
 
-fn streams(arguments: &Arguments) -> anyhow::Result<Vec<Stream>> {
+fn load(arguments: &Arguments) -> anyhow::Result<(Vec<Case>, Vec<Recording>)> {
     let folder = &arguments.corpus;
     if !folder.is_dir() {
         let message = format!(
@@ -103,12 +112,12 @@ fn streams(arguments: &Arguments) -> anyhow::Result<Vec<Stream>> {
         );
         return Err(Usage::new(message).into());
     }
-    let streams: Vec<Stream> = corpus::load_all(folder)?.iter().map(Stream::of).collect();
-    if streams.is_empty() {
+    let loaded = (corpus::load_all(folder)?, recording::load_all(folder)?);
+    if loaded.0.is_empty() && loaded.1.is_empty() {
         let message = format!("{} holds no stream of a known dialect", folder.display());
         return Err(Usage::new(message).into());
     }
-    Ok(streams)
+    Ok(loaded)
 }
 
 fn write(arguments: &Arguments, results: &Results) -> Outcome {

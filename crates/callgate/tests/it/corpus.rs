@@ -94,13 +94,9 @@ fn outcome(json: &str, dialect: &str) -> Outcome {
         assert!(text.contains('\u{fffd}'));
     }
     assert!(calls.iter().all(|call| call.id.is_some() == dialect.starts_with("ctl")));
-    let marks = |member: &str| {
-        let marks = value[member].as_array().unwrap().iter();
-        let mark = |m: &Value| (m["kind"].as_str().unwrap().to_owned(), m["offset"].as_u64());
-        marks.map(mark).collect::<Vec<_>>()
-    };
-    let violations = marks("violations").into_iter();
-    let repairs = marks("repairs").into_iter();
+    let kind = |mark: &Value| mark["kind"].as_str().unwrap().to_owned();
+    let violations = value["violations"].as_array().unwrap().iter();
+    let repairs = value["repairs"].as_array().unwrap().iter();
     Outcome {
         text,
         calls: calls
@@ -111,8 +107,17 @@ fn outcome(json: &str, dialect: &str) -> Outcome {
                 id: call.id,
             })
             .collect(),
-        violations: violations.map(|(kind, offset)| OutcomeViolation { kind, offset }).collect(),
-        repairs: repairs.map(|(kind, offset)| OutcomeRepair { kind, offset }).collect(),
+        violations: violations
+            .map(|mark| OutcomeViolation {
+                kind: kind(mark),
+                offset: mark["offset"].as_u64(),
+                declared: mark["declared"].as_u64(),
+                actual: mark["actual"].as_u64(),
+            })
+            .collect(),
+        repairs: repairs
+            .map(|mark| OutcomeRepair { kind: kind(mark), offset: mark["offset"].as_u64() })
+            .collect(),
         saw_tool_call_syntax: value["saw_tool_call_syntax"].as_bool().unwrap(),
     }
 }

@@ -327,13 +327,14 @@ impl Xml {
                 }
                 (Step::Done(tag), _) => {
                     self.pos += 1;
+                    self.nesting(value, tag, start)?;
                     self.content_at(value, start, window, sink)?;
                     let name = window.copy(lexer.name);
                     let closes_none = tag == Tag::CloseOther && !value.has_open(&name);
                     let kind = if closes_none { Kind::Plain } else { Kind::Tag };
                     self.data_to(value, self.pos, kind, window, sink)?;
                     if !closes_none {
-                        self.element(value, tag, &name, start)?;
+                        self.element(value, tag, &name);
                     }
                     return Ok(None);
                 }
@@ -347,8 +348,18 @@ impl Xml {
         At::Section { ending: Ending::default(), nesting: Box::new(Nesting::new(self.grammar)) }
     }
 
+    /// Whether one more element may open at `start`. Where elements are only text they do not count.
+    fn nesting(&self, value: &Value, tag: Tag, start: u64) -> Result<(), Damage> {
+        let limit = self.options.limits.nesting;
+        let opens = !matches!(tag, Tag::CloseOther | Tag::OpenOther { empty: true });
+        if opens && value.tree.is_some() && value.open.len() >= limit {
+            return Err(Damage::limit(start, "a nesting", limit as u64, limit as u64 + 1));
+        }
+        Ok(())
+    }
+
     /// The tag of an element inside the value.
-    fn element(&self, value: &mut Value, tag: Tag, name: &[u8], start: u64) -> Result<(), Damage> {
+    fn element(&self, value: &mut Value, tag: Tag, name: &[u8]) {
         let limit = self.options.limits.nesting;
         match tag {
             Tag::CloseOther => {
@@ -369,10 +380,6 @@ impl Xml {
             _ => {
                 if let Some(tree) = &mut value.tree {
                     tree.open(name);
-                    if value.open.len() >= limit {
-                        let limit = limit as u64;
-                        return Err(Damage::limit(start, "a nesting", limit, limit + 1));
-                    }
                 }
                 // Where elements are only text, unclosed ones (`vector<int>`) do not add up.
                 if value.open.len() < limit {
@@ -380,7 +387,6 @@ impl Xml {
                 }
             }
         }
-        Ok(())
     }
 
     fn read_section(
@@ -412,16 +418,19 @@ impl Xml {
             match ending.step(byte, Some(innermost)) {
                 SectionStep::Open => {}
                 SectionStep::Closed => {
+                    // A bound that is passed here is passed inside the section.
+                    value.at = self.new_section();
                     self.data_to(value, at - read, Kind::Section, window, sink)?;
+                    value.at = At::Plain;
                     self.pos = at - read + 3;
                     self.structure_to(self.pos, window, sink);
                     return Ok(());
                 }
                 SectionStep::Joined => {
+                    value.at = self.new_section();
                     self.data_to(value, at - read, Kind::Section, window, sink)?;
                     self.pos = at + 1;
                     self.structure_to(self.pos, window, sink);
-                    value.at = self.new_section();
                     return Ok(());
                 }
             }

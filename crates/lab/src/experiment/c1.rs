@@ -226,6 +226,7 @@ mod tests {
             end: End::Stop,
             tools: Tools::default(),
             bytes: text.into(),
+            arrived: Vec::new(),
         };
         let swept = run(&[stream], PLAN);
         let row = &swept.own[0];

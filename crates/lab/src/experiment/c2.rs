@@ -9,13 +9,17 @@ mod intent;
 mod native;
 mod protocol;
 mod repair;
+mod timed;
 
 use callgate_dialect::{Call, End};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use self::intent::{Message, synthetic};
 use self::protocol::{Carried, Executed, Protocol};
+pub use self::{
+    intent::{Message, recorded, synthetic},
+    timed::{Timed, timed},
+};
 use super::{Census, each};
 use crate::{
     random::Random,
@@ -104,7 +108,7 @@ fn row(protocol: Protocol, messages: &[Message], seed: u64) -> Row {
         wrong: vec![0; CUTS + 1],
         wrong_with_required: 0,
         arrived: vec![0; CUTS + 1],
-        survived: vec![Share::default(); intent::CALLS],
+        survived: vec![Share::default(); longest(messages)],
         pending: Summary::of(read.iter().flatten().map(|one| one.pending as i64)),
         held: None,
         wait_bytes: None,
@@ -138,6 +142,11 @@ fn row(protocol: Protocol, messages: &[Message], seed: u64) -> Row {
         row.wait_pieces = Summary::of(waits.pieces);
     }
     row
+}
+
+/// The most calls in a message.
+fn longest(messages: &[Message]) -> usize {
+    messages.iter().map(|message| message.calls.len()).max().unwrap_or(0)
 }
 
 impl Row {
@@ -216,11 +225,12 @@ fn read(protocol: Protocol, message: &Message, carried: &Carried) -> Read {
     let mut fed = 0;
     for cut in 0..=CUTS {
         let at = length * cut / CUTS;
-        for byte in &carried.bytes[fed..at] {
-            reader.push(std::slice::from_ref(byte), &mut ran);
+        while fed < at {
+            let step = protocol.step(carried, fed).min(at - fed);
+            reader.push(&carried.bytes[fed..fed + step], &mut ran);
             read.pending = read.pending.max(reader.pending() as u64);
+            fed += step;
         }
-        fed = at;
         // The last cut is none: the stream ends by itself.
         let end = if cut == CUTS { End::Stop } else { End::Broken };
         let mut executed = ran.clone();

@@ -205,6 +205,7 @@ mod tests {
             end: End::Stop,
             tools: Tools::default(),
             bytes: text.into(),
+            arrived: Vec::new(),
         }
     }
 

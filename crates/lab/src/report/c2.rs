@@ -1,8 +1,8 @@
 //! The section on C2.
 
-use super::block::{Block, Fact, count, figure, origins, percent};
+use super::block::{Block, Fact, count, figure, origins, percent, signed};
 use crate::{
-    experiment::c2::{CUTS, Row, Truncation},
+    experiment::c2::{CUTS, Row, Timed, Truncation},
     plot::{Curve, Curves, Range, Ranges},
     stats::{Share, Summary},
 };
@@ -55,7 +55,7 @@ pub(super) fn facts(set: &Truncation) -> Vec<Fact> {
     facts
 }
 
-pub(super) fn blocks(sets: &[Truncation]) -> Vec<Block> {
+pub(super) fn blocks(sets: &[Truncation], timed: &[Timed]) -> Vec<Block> {
     let mut blocks = vec![
         Block::heading("C2: what runs if the stream is cut?"),
         Block::text(
@@ -85,6 +85,16 @@ pub(super) fn blocks(sets: &[Truncation]) -> Vec<Block> {
     ];
     for (at, set) in sets.iter().enumerate() {
         blocks.extend(set_blocks(at, set));
+    }
+    if !timed.is_empty() {
+        blocks.push(Block::subheading("Recorded streams at their real arrival times"));
+        blocks.push(Block::text(
+            "The streams as they were recorded, each in the language that the model was taught, cut \
+             behind every read of the provider's body. A call waits from the read that brought its \
+             last argument to the read that made it executable; what is left behind the first call \
+             that could run is the time that a tool can overlap.",
+        ));
+        blocks.push(times(timed));
     }
     blocks
 }
@@ -262,4 +272,41 @@ fn waits(set: &Truncation) -> Block {
                    whole way from a call's first byte to its certainty: no protocol runs a call \
                    before its last argument.";
     Block::table(caption, &head, set.rows.iter().map(cells).collect())
+}
+
+fn times(timed: &[Timed]) -> Block {
+    let head = [
+        "language",
+        "streams",
+        "calls",
+        "cuts",
+        "ran, mean of all cuts",
+        "wrong calls run",
+        "needed → can run, ms: median",
+        "p90",
+        "max",
+        "left behind the first, ms: median",
+        "max",
+    ];
+    let cells = |row: &Timed| {
+        vec![
+            row.reading.clone(),
+            count(row.streams),
+            count(row.calls),
+            count(row.cuts),
+            percent(row.survived),
+            count(row.wrong),
+            milliseconds(row.wait_micros, |s| s.median),
+            milliseconds(row.wait_micros, |s| s.p90),
+            milliseconds(row.wait_micros, |s| s.max),
+            milliseconds(row.left_micros, |s| s.median),
+            milliseconds(row.left_micros, |s| s.max),
+        ]
+    };
+    let caption = "Calls of recorded streams. Only streams with a call that runs are counted.";
+    Block::table(caption, &head, timed.iter().map(cells).collect())
+}
+
+fn milliseconds(summary: Option<Summary>, pick: fn(Summary) -> i64) -> String {
+    summary.map_or_else(|| "–".to_owned(), |summary| signed(pick(summary) / 1000))
 }

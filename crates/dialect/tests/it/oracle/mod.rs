@@ -61,9 +61,13 @@ pub(crate) fn outcome(text: &[u8], said: &[Said], saw: bool) -> Outcome {
                 arguments: Value::String(arguments.clone()),
                 id: id.clone(),
             }),
-            Said::Violation { kind, offset } => outcome
-                .violations
-                .push(OutcomeViolation { kind: (*kind).to_owned(), offset: Some(*offset as u64) }),
+            // Sizes are not part of the naive reading.
+            Said::Violation { kind, offset } => outcome.violations.push(OutcomeViolation {
+                kind: (*kind).to_owned(),
+                offset: Some(*offset as u64),
+                declared: None,
+                actual: None,
+            }),
             Said::Repair { at } => outcome.repairs.push(OutcomeRepair {
                 kind: "missing_opener".to_owned(),
                 offset: Some(*at as u64),

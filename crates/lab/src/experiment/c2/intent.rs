@@ -1,12 +1,13 @@
 //! What a model meant to say: the calls of one message, before any protocol carries them.
 //!
 //! The synthetic ones are made here from a seed, with the values that go wrong in practice. They
-//! are no model's: nothing about how often models err follows from them.
+//! are no model's: nothing about how often models err follows from them. Of a recording, the message
+//! is what the model said whole: the calls of the right outcome.
 
-use callgate_dialect::{Call, Span, Tools};
+use callgate_dialect::{Call, Commit, End, Span, Tools};
 use serde_json::{Map, Value, json};
 
-use crate::{corpus::Origin, random::Random};
+use crate::{corpus::Origin, random::Random, recording::Recording};
 
 /// The smallest and the largest text argument, in bytes.
 pub(super) const ARGUMENT_BYTES: (usize, usize) = (20, 8 << 10);
@@ -40,6 +41,35 @@ pub fn synthetic(count: usize, seed: u64) -> Vec<Message> {
             calls: (0..=at % CALLS).map(|index| call(index, &mut random)).collect(),
             tools: tools.clone(),
         })
+        .collect()
+}
+
+/// The messages of recordings that ended by themselves and hold a call.
+#[must_use]
+pub fn recorded(recordings: &[Recording]) -> Vec<Message> {
+    recordings
+        .iter()
+        .filter(|recording| recording.case.end == End::Stop)
+        .map(|recording| {
+            let meant = &recording.case.expected(Commit::Call).calls;
+            let calls = meant.iter().enumerate().map(|(index, call)| Call {
+                index: index as u32,
+                id: Some(call.id.clone().unwrap_or_else(|| format!("c{}", index + 1))),
+                name: call.name.clone(),
+                arguments: match &call.arguments {
+                    Value::String(text) => text.clone(),
+                    arguments => arguments.to_string(),
+                },
+                span: Span::default(),
+            });
+            Message {
+                origin: recording.case.origin,
+                model: Some(recording.provenance.model.clone()),
+                calls: calls.collect(),
+                tools: recording.case.tools.clone(),
+            }
+        })
+        .filter(|message| !message.calls.is_empty())
         .collect()
 }
 

@@ -63,6 +63,20 @@ impl Protocol {
         Ok(carried)
     }
 
+    /// How many bytes can be read at once without passing a place where something may happen.
+    ///
+    /// In text that is every byte. In frames nothing happens before the last byte of one.
+    pub(super) fn step(self, carried: &Carried, at: usize) -> usize {
+        match self {
+            Self::Native(_) => {
+                let frame = carried.piece_of(at as u64 + 1);
+                let end = carried.ends.get(frame).map_or(at + 1, |end| *end as usize);
+                (end - at).saturating_sub(1).max(1)
+            }
+            Self::Repair | Self::Text(..) => 1,
+        }
+    }
+
     /// A reader at the beginning of a stream.
     pub(super) fn reader(self, tools: &Tools) -> Reader {
         match self {

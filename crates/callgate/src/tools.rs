@@ -12,7 +12,7 @@ const SHAPES: &str = "write an object of tool name and JSON Schema, such as \
     [{\"type\":\"function\",\"function\":{\"name\":\"read_file\",\"parameters\":{}}}]";
 
 /// Reads the option: JSON if it begins like an object or an array, else the path of a file.
-pub(super) fn read(option: &str) -> Result<Tools, String> {
+pub(crate) fn read(option: &str) -> Result<Tools, String> {
     if option.trim_start().starts_with(['{', '[']) {
         return parse(option);
     }
