@@ -202,3 +202,114 @@ impl Results {
         ]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        corpus,
+        experiment::{Stream, c1, c2, d},
+    };
+
+    /// A run that is small and has everything in it.
+    fn results() -> Results {
+        let streams: Vec<Stream> = corpus::load_all(&corpus::root())
+            .unwrap()
+            .iter()
+            .filter(|case| case.stream.len() < 200)
+            .map(Stream::of)
+            .collect();
+        Results {
+            version: "0".to_owned(),
+            settings: Settings { seed: 1, full: true, messages: 8 },
+            corpus: Census::of(&streams),
+            c1: Some(c1::run(&streams[..12], c1::Plan { full: true, seed: 1 })),
+            c2: vec![c2::run(&c2::synthetic(8, 1), 1)],
+            timed: c2::timed(&streams),
+            d: Some(d::run(&streams)),
+        }
+    }
+
+    #[test]
+    fn the_same_run_gives_the_same_bytes() {
+        let (one, other) = (results(), results());
+        assert_eq!(one.json().unwrap(), other.json().unwrap());
+        assert_eq!(one.markdown(), other.markdown());
+        assert_eq!(one.html(), other.html());
+        assert_eq!(one.failures(), [""; 0]);
+    }
+
+    #[test]
+    fn figures_can_be_read_back() {
+        let json = results().json().unwrap();
+        let read: Results = serde_json::from_str(&json).unwrap();
+        assert_eq!(read.json().unwrap(), json);
+    }
+
+    #[test]
+    fn the_page_stands_alone_and_is_small() {
+        let html = results().html();
+        for foreign in ["<script", "<link", "<img", "http:", "https:", "url(", "@import"] {
+            assert!(!html.contains(foreign), "{foreign}");
+        }
+        assert!(html.len() < 1_000_000, "{} bytes", html.len());
+        let plots = html.matches("<svg").count();
+        assert!(plots >= 5, "{plots} plots");
+        for (open, close) in [("<title id=", "</title>"), ("<desc id=", "</desc>")] {
+            assert_eq!(html.matches(open).count(), plots, "{open}");
+            assert!(html.matches(close).count() >= plots);
+        }
+        for tag in ["svg", "g", "table", "tr", "p", "figure", "code", "strong", "em", "ul", "li"] {
+            let opened = html.matches(&format!("<{tag}>")).count()
+                + html.matches(&format!("<{tag} ")).count();
+            assert_eq!(opened, html.matches(&format!("</{tag}>")).count(), "{tag}");
+        }
+        let mut ids: Vec<&str> =
+            html.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        let count = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), count, "an id is used twice");
+    }
+
+    #[test]
+    fn both_reports_have_the_same_sections_and_figures() {
+        let results = results();
+        let (markdown, html) = (results.markdown(), results.html());
+        let sections: Vec<&str> =
+            markdown.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+        assert_eq!(
+            sections,
+            [
+                "C1: does any prefix say too much?",
+                "C2: what runs if the stream is cut?",
+                "D: can a model count bytes?",
+                "What these figures do not show",
+                "How to repeat this",
+            ]
+        );
+        for section in sections {
+            assert!(html.contains(&format!("<h2>{section}</h2>")), "{section}");
+        }
+        let rows = markdown.lines().filter(|line| line.starts_with("| ")).count();
+        // Each table has a rule below its head in Markdown.
+        let rules = markdown.lines().filter(|line| line.starts_with("| ---")).count();
+        assert_eq!(rows - rules, html.matches("<tr>").count());
+    }
+
+    #[test]
+    fn what_must_not_be_is_a_failure() {
+        let mut results = results();
+        let row = &mut results.c2[0].rows[0];
+        assert_eq!(row.protocol, "native-eos");
+        row.wrong[3] = 2;
+        if let Some(c1) = &mut results.c1 {
+            c1.own[0].violations.push("xml/x: S0 chunking".to_owned());
+        }
+        assert_eq!(
+            results.failures(),
+            ["xml/x: S0 chunking", "native-eos: ran 2 calls that were not meant"]
+        );
+        assert!(results.markdown().contains("S0 chunking"));
+    }
+}

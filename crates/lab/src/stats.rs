@@ -60,6 +60,12 @@ impl Share {
         self.all += 1;
     }
 
+    /// Counts another sample too.
+    pub fn add(&mut self, other: Self) {
+        self.of += other.of;
+        self.all += other.all;
+    }
+
     /// Between 0 and 1; `None` of none.
     #[must_use]
     pub fn ratio(self) -> Option<f64> {

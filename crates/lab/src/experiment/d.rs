@@ -29,7 +29,7 @@ pub struct Lengths {
 /// Who counted, and how well.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Writer {
-    /// The model; or the origin of streams that no model wrote.
+    /// The model; or what no model wrote, as one.
     pub name: String,
     /// Whether a model wrote them.
     pub is_model: bool,
@@ -105,12 +105,11 @@ pub fn run(streams: &[Stream]) -> Lengths {
         lengths.input.add(stream.origin, stream.bytes.len(), stream.model.as_deref());
         let name = match (&stream.model, stream.origin) {
             (Some(model), _) => model.as_str(),
-            (None, Origin::Synthetic) => "corpus (synthetic)",
-            (None, Origin::Design) => "corpus (design)",
-            (None, Origin::Reported) => "corpus (reported)",
             (None, Origin::Recorded) => "unknown model",
+            (None, _) => "corpus cases",
         };
-        let entry = writers.entry((stream.model.is_none(), name.to_owned())).or_default();
+        let entry =
+            writers.entry((stream.origin != Origin::Recorded, name.to_owned())).or_default();
         entry.0 += 1;
         entry.1.extend(found);
     }

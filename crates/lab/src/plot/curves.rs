@@ -38,8 +38,8 @@ const COLUMNS: usize = 4;
 /// The area of one panel.
 const PANEL: (f64, f64) = (180.0, 110.0);
 /// From one panel to the next.
-const STEP: (f64, f64) = (228.0, 176.0);
-const LEFT: f64 = 40.0;
+const STEP: (f64, f64) = (234.0, 172.0);
+const LEFT: f64 = 46.0;
 const TOP: f64 = 30.0;
 
 impl Curves<'_> {
@@ -49,7 +49,7 @@ impl Curves<'_> {
         let columns = COLUMNS.min(self.curves.len().max(1));
         let rows = self.curves.len().div_ceil(COLUMNS).max(1);
         let width = LEFT + STEP.0 * columns as f64;
-        let height = TOP + STEP.1 * rows as f64;
+        let height = TOP + STEP.1 * rows as f64 - 16.0;
         let mut svg = Svg::new(self.id, width, height, self.title, self.description);
         for (at, curve) in self.curves.iter().enumerate() {
             let x = LEFT + STEP.0 * (at % COLUMNS) as f64;

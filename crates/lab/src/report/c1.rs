@@ -119,7 +119,8 @@ fn at_stop(rows: &[Row]) -> Vec<Block> {
         ),
         Block::plot(
             plot.svg(),
-            "Share of all prefixes at which an orderly end adds something to what the open prefix had said.",
+            "Share of all prefixes at which an orderly end adds something to what the open prefix had said. A \
+             violation here is the parser's report that the end came inside of a call; no law is broken.",
         ),
         Block::table(
             "Prefixes by what an orderly end adds; one may count twice.",

@@ -13,9 +13,9 @@ impl Row {
         self.protocol == "json-repair"
     }
 
-    /// How much of the stream the calls that had come would have allowed to run, if that is known.
+    /// The most that any reader could run, if that is known.
     fn limit(&self) -> Option<Share> {
-        (!self.may_err()).then(|| self.could_survive())
+        (!self.may_err()).then_some(self.possible)
     }
 }
 
@@ -28,8 +28,8 @@ pub(super) fn facts(set: &Truncation) -> Vec<Fact> {
         format!(
             "wrong calls run by {} protocols, each cut at {} places in {} messages",
             sure.len(),
-            CUTS + 1,
-            count(set.input.streams)
+            CUTS,
+            count(set.messages)
         ),
     )];
     for row in erring {
@@ -37,17 +37,20 @@ pub(super) fn facts(set: &Truncation) -> Vec<Fact> {
             Share { of: row.wrong_calls(), all: row.wrong_calls() + row.right.iter().sum::<u64>() };
         facts.push(Fact::new(
             percent(share),
-            format!("of the calls that `{}` ran were not the ones that were meant", row.protocol),
+            format!(
+                "of the calls that `{}` ran at the cuts were not the ones that were meant",
+                row.protocol
+            ),
         ));
     }
-    let survived = |row: &&Row| row.survived().ratio().unwrap_or(0.0);
+    let survived = |row: &&Row| row.all_survived().ratio().unwrap_or(0.0);
     let least = sure.iter().min_by(|a, b| survived(a).total_cmp(&survived(b)));
     let most = sure.iter().max_by(|a, b| survived(a).total_cmp(&survived(b)));
     if let (Some(least), Some(most)) = (least, most) {
         facts.push(Fact::new(
-            format!("{} → {}", percent(least.survived()), percent(most.survived())),
+            format!("{} → {}", percent(least.all_survived()), percent(most.all_survived())),
             format!(
-                "of the calls of a message survive a cut at a random place: `{}` → `{}`",
+                "of the calls of a message run if it is cut at a random place: `{}` → `{}`",
                 least.protocol, most.protocol
             ),
         ));
@@ -102,17 +105,19 @@ pub(super) fn blocks(sets: &[Truncation], timed: &[Timed]) -> Vec<Block> {
 fn set_blocks(at: usize, set: &Truncation) -> Vec<Block> {
     let kind = if set.input.recorded > 0 { "Recorded" } else { "Synthetic" };
     let size = |pick: fn(Summary) -> i64| figure(set.argument_bytes, pick);
-    let mut blocks = vec![
+    vec![
         Block::subheading(&format!("{kind} messages")),
         Block::text(format!(
-            "**Measured on:** {} messages with {} calls ({}). The arguments of one call have {} to {} \
-             bytes, half of them at most {}.",
-            count(set.input.streams),
+            "**Measured on:** {} messages with {} calls that every protocol can say exactly, of {} \
+             ({}). The arguments of one call have {} to {} bytes, half of them at most {}.{}",
+            count(set.messages),
             count(set.calls),
+            count(set.input.streams),
             origins(&set.input),
             size(|s| s.min),
             size(|s| s.max),
-            size(|s| s.median)
+            size(|s| s.median),
+            left_out(set)
         )),
         Block::plot(
             curves(&format!("cut-{at}"), set).svg(),
@@ -124,44 +129,64 @@ fn set_blocks(at: usize, set: &Truncation) -> Vec<Block> {
         survival(set),
         by_calls(set),
         Block::text(
-            "With one call in a message nothing can run before the end of it, so all protocols that do \
-             not guess are equal; with more, those that commit call by call keep the earlier ones.",
+            "With one call in a message there is nothing before the cut to keep; what little runs had \
+             nothing but its wrapper's closer behind it. With more calls, protocols that commit call \
+             by call keep the earlier ones, and those that wait for the end keep none.",
         ),
         Block::plot(
-            ranges(&format!("wait-{at}"), set, "Bytes of the stream from the end of a call's last argument until it can run (0 has its own place)", |row| row.wait_bytes).svg(),
-            "How far behind its last argument a call can run. Line: all calls; band: the middle 80 %; \
-             dot: the median. `native` counts the bytes of its frames, one a token; the table has the \
-             same in tokens.",
+            ranges(
+                &format!("wait-{at}"),
+                set,
+                "Tokens from the end of a call's last argument until it can run",
+                |row| row.wait_pieces,
+            )
+            .svg(),
+            "How far behind its last argument a call can run, in pieces of a token's size (in `native`, \
+             frames). Line: all calls; band: the middle 80 %; dot: the median; 0 has its own place. \
+             The table has the same in bytes.",
         ),
         Block::plot(
-            ranges(&format!("held-{at}"), set, "Bytes of which nothing is certain, the most in each message", |row| row.pending).svg(),
+            ranges(
+                &format!("held-{at}"),
+                set,
+                "Bytes of which nothing is certain, the most in each message",
+                |row| row.pending,
+            )
+            .svg(),
             "How much a reader holds of which it can tell nothing yet, neither text nor part of a \
              call. `native` holds the frame that is coming; a block language its block; a repairer \
              everything.",
         ),
         waits(set),
-    ];
-    if set.rows.iter().any(|row| row.inexact > 0) {
-        let list = set.rows.iter().filter(|row| row.inexact > 0).map(|row| {
-            format!("`{}` cannot say {} of the messages", row.protocol, count(row.inexact))
-        });
-        blocks.push(Block::text(format!(
-            "{}; its figures are of the others. (A delimited value ends with a newline, so one of \
-             several lines that does not cannot be said.)",
-            list.collect::<Vec<_>>().join(", ")
-        )));
+    ]
+}
+
+/// Which protocols cannot say all messages.
+fn left_out(set: &Truncation) -> String {
+    let list: Vec<String> = set
+        .rows
+        .iter()
+        .filter(|row| row.inexact > 0)
+        .map(|row| format!("`{}` cannot say {}", row.protocol, count(row.inexact)))
+        .collect();
+    if list.is_empty() {
+        return String::new();
     }
-    blocks
+    format!(
+        " The others were left out for all: {}. (A delimited value of `ctl-heredoc` ends with a \
+         newline, so one of several lines that does not cannot be said.)",
+        list.join(", ")
+    )
 }
 
 fn curves<'t>(id: &'t str, set: &Truncation) -> Curves<'t> {
+    let all = set.calls.max(1);
     let curve = |row: &Row| {
-        let shares = |counts: &[u64]| {
-            counts.iter().map(|of| *of as f64 / row.intended.max(1) as f64).collect::<Vec<f64>>()
-        };
+        let shares =
+            |counts: &[u64]| counts.iter().map(|of| *of as f64 / all as f64).collect::<Vec<f64>>();
         Curve {
             name: row.protocol.clone(),
-            figure: percent(row.survived()),
+            figure: percent(row.all_survived()),
             values: shares(&row.right),
             limit: row.limit().map(|_| shares(&row.arrived)),
             wrong: shares(&row.wrong),
@@ -199,7 +224,7 @@ fn ranges<'t>(
 fn survival(set: &Truncation) -> Block {
     let head = [
         "protocol",
-        "messages",
+        "cannot say",
         "bytes",
         "ran and meant, mean of all cuts",
         "possible",
@@ -209,9 +234,9 @@ fn survival(set: &Truncation) -> Block {
     let cells = |row: &Row| {
         vec![
             row.protocol.clone(),
-            count(row.messages),
+            count(row.inexact),
             count(row.bytes),
-            percent(row.survived()),
+            percent(row.all_survived()),
             row.limit().map_or_else(|| "–".to_owned(), percent),
             count(row.wrong_calls()),
             count(row.wrong_with_required),

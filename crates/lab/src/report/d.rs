@@ -1,8 +1,10 @@
 //! The section on D.
 
+use std::collections::BTreeSet;
+
 use super::block::{Block, Fact, count, figure, of, origins, percent};
 use crate::{
-    experiment::d::{Hits, Lengths, Writer},
+    experiment::d::{Bin, Hits, Lengths, Writer},
     plot::{Bar, Bars, Group},
 };
 
@@ -53,37 +55,37 @@ pub(super) fn blocks(lengths: &Lengths) -> Vec<Block> {
              about models."
         }
     )));
-    blocks.push(Block::plot(
-        histogram(&lengths.writers).svg(),
-        "Declared − actual bytes. Blue: right. Red: wrong; negative is too short, which cuts the value \
-         and leaves its rest standing in the frame.",
-    ));
-    blocks.push(table(&lengths.writers));
-    for writer in &lengths.writers {
-        blocks.extend(details(writer));
+    for (at, writer) in lengths.writers.iter().enumerate() {
+        blocks.push(Block::plot(
+            histogram(&format!("lengths-{at}"), writer).svg(),
+            &format!(
+                "Declared − actual bytes of `{}`: how many lengths are off by so much. A negative \
+                 one is too short, so the value's rest is left standing in the frame.",
+                writer.name
+            ),
+        ));
     }
+    blocks.push(table(&lengths.writers));
+    blocks.push(details(&lengths.writers));
     blocks
 }
 
-fn histogram(writers: &[Writer]) -> Bars<'static> {
-    let largest = |writer: &Writer| writer.histogram.iter().map(|bin| bin.count).max().unwrap_or(1);
-    let groups = writers.iter().flat_map(|writer| {
-        let most = largest(writer).max(1) as f64;
-        writer.histogram.iter().map(move |bin| Group {
-            name: bin.label.clone(),
-            bars: vec![Bar {
-                part: bin.count as f64 / most,
-                figure: format!("{} ({})", count(bin.count), writer.name),
-                kind: usize::from(bin.label != "0"),
-            }],
-        })
-    });
+fn histogram<'t>(id: &'t str, writer: &Writer) -> Bars<'t> {
+    let most = writer.histogram.iter().map(|bin| bin.count).max().unwrap_or(0).max(1) as f64;
+    let group = |bin: &Bin| Group {
+        name: bin.label.clone(),
+        bars: vec![Bar {
+            part: bin.count as f64 / most,
+            figure: count(bin.count),
+            kind: usize::from(bin.label != "0"),
+        }],
+    };
     Bars {
-        id: "lengths",
+        id,
         title: "Errors of declared lengths",
-        description: "For each writer, how many declared lengths are off by how many bytes.",
+        description: "How many declared lengths are off by how many bytes. The range is in the table.",
         kinds: &["right", "wrong"],
-        groups: groups.collect(),
+        groups: writer.histogram.iter().map(group).collect(),
     }
 }
 
@@ -123,23 +125,38 @@ fn table(writers: &[Writer]) -> Block {
     Block::table(caption, &head, writers.iter().map(cells).collect())
 }
 
-fn details(writer: &Writer) -> Vec<Block> {
-    let rows = |hits: &[Hits], what: &str| {
-        hits.iter()
-            .map(|hit| vec![format!("{what}: {}", hit.label), of(hit.exact)])
-            .collect::<Vec<_>>()
-    };
-    let mut all = rows(&writer.by_newlines, "newlines");
-    all.extend(rows(&writer.by_multibyte, "multi-byte share"));
-    all.extend(
-        writer
-            .undecided
-            .iter()
-            .map(|(why, bodies)| vec![format!("not known: {why}"), count(*bodies)]),
-    );
-    vec![Block::table(
-        &format!("Right lengths of `{}` by what the value holds.", writer.name),
-        &["values", "right"],
-        all,
-    )]
+/// One line a kind of value, one column a writer.
+fn details(writers: &[Writer]) -> Block {
+    let mut head = vec!["values"];
+    head.extend(writers.iter().map(|writer| writer.name.as_str()));
+    let mut rows = Vec::new();
+    for (what, pick) in KINDS {
+        let labels = writers.first().map(|writer| pick(writer).as_slice()).unwrap_or_default();
+        for (at, hits) in labels.iter().enumerate() {
+            let cells = writers.iter().filter_map(|writer| pick(writer).get(at));
+            let name = format!("{what}: {}", hits.label);
+            rows.push(std::iter::once(name).chain(cells.map(|hits| of(hits.exact))).collect());
+        }
+    }
+    let reasons: BTreeSet<&String> =
+        writers.iter().flat_map(|writer| writer.undecided.keys()).collect();
+    for reason in reasons {
+        let cells = writers.iter().map(|writer| writer.undecided.get(reason).copied());
+        let name = format!("not known: {reason}");
+        let cells = cells.map(|bodies| count(bodies.unwrap_or(0)));
+        rows.push(std::iter::once(name).chain(cells).collect());
+    }
+    Block::table(
+        "Right lengths by what the value holds; and lengths that are not known.",
+        &head,
+        rows,
+    )
 }
+
+/// The kinds of values, each with where its figures are.
+type Kind = (&'static str, fn(&Writer) -> &Vec<Hits>);
+
+const KINDS: [Kind; 2] = [
+    ("newlines", |writer| &writer.by_newlines),
+    ("multi-byte share", |writer| &writer.by_multibyte),
+];

@@ -32,7 +32,7 @@ th,td{padding:.35rem .7rem;text-align:right;vertical-align:top;border-bottom:1px
 th{color:var(--muted);font-weight:500;vertical-align:bottom}
 td{white-space:nowrap}
 th:first-child,td:first-child{text-align:left;padding-left:0}
-tbody th{color:var(--ink);font-weight:500}
+tbody th{color:var(--ink);font-weight:500;white-space:nowrap}
 figure{margin:1.5rem 0}
 figcaption{font-size:.87rem;line-height:1.5;color:var(--muted);max-width:46rem;margin-top:.6rem}
 @media print{body{font-size:11pt}main{max-width:none;padding:0}h2{break-after:avoid}figure,.scroll{break-inside:avoid}}

@@ -48,6 +48,16 @@ impl Protocol {
         }
     }
 
+    /// Whether the message can be said exactly.
+    pub(super) fn can_say(self, message: &Message) -> bool {
+        match self {
+            Self::Native(_) | Self::Repair => true,
+            Self::Text(language, _) => {
+                language.render_calls(&message.calls, &message.tools).is_ok()
+            }
+        }
+    }
+
     /// The message in this protocol.
     ///
     /// # Errors
