@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::{bench, cargo::Workspace, deny, e2e, fuzz, step, step::Steps, test, tidy};
+use crate::{bench, cargo::Workspace, deny, e2e, fuzz, lab, step, step::Steps, test, tidy};
 
 const FUZZ_SECONDS: u64 = 10;
 /// The gate fuzzes the same inputs each time; `cargo xtask fuzz` explores.
@@ -25,5 +25,6 @@ pub(crate) fn run(workspace: &Workspace, steps: &mut Steps) -> Result<()> {
     e2e::run(workspace, steps, &e2e::Plan::default())?;
     let plan = fuzz::Plan { seconds: FUZZ_SECONDS, target: None, seed: Some(FUZZ_SEED) };
     fuzz::run(workspace, steps, &plan)?;
+    lab::run(workspace, steps, false)?;
     bench::run(workspace, steps, true)
 }

@@ -8,6 +8,7 @@ mod ci;
 mod deny;
 mod e2e;
 mod fuzz;
+mod lab;
 mod step;
 mod test;
 mod tidy;
@@ -31,6 +32,8 @@ Usage: cargo xtask COMMAND
   deny                           licences, duplicate and banned crates, sources, advisories
   fuzz [--seconds N] [--target T] [--seed S]
                                  generate inputs and check the laws (default: 10 s per target)
+  lab [--full]                   the experiments on the corpus; their report is target/lab/report.html
+                                 --full stops every stream at every byte, in every language
   bench [--smoke]                parser cost per byte; --smoke leaves the 10 MB sizes out
 ";
 
@@ -87,6 +90,11 @@ fn run(args: &[String]) -> Result<()> {
             };
             options.end()?;
             fuzz::run(&workspace, &mut steps, &plan)?;
+        }
+        "lab" => {
+            let full = options.flag("--full");
+            options.end()?;
+            lab::run(&workspace, &mut steps, full)?;
         }
         "bench" => {
             let smoke = options.flag("--smoke");

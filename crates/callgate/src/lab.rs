@@ -1,4 +1,4 @@
-//! `callgate lab`: streams that a model wrote, recorded, and what can be measured on them.
+//! `callgate lab`: streams that a model wrote, recorded, and experiments with protocols on them.
 //!
 //! What is measured, and how, is `callgate-lab`'s; here are the commands.
 
@@ -6,6 +6,7 @@ mod add;
 mod grammar;
 mod list;
 mod record;
+mod run;
 
 use clap::{Args, Subcommand};
 
@@ -21,6 +22,7 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Run(run::Arguments),
     Record(record::Arguments),
     Add(add::Arguments),
     List(list::Arguments),
@@ -30,6 +32,7 @@ enum Command {
 /// Runs one command of the lab.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.command {
+        Command::Run(arguments) => run::run(arguments),
         Command::Record(arguments) => record::run(arguments),
         Command::Add(arguments) => add::run(arguments),
         Command::List(arguments) => list::run(arguments),

@@ -9,7 +9,7 @@ use std::{
 };
 
 use callgate_dialect::{Commit, End, Language, Tools};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use crate::Outcome;
@@ -51,7 +51,7 @@ impl Case {
 }
 
 /// Where a stream comes from.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// Written for the corpus.

@@ -4,12 +4,14 @@
 //! `pending` know the language. S6 (time) is measured elsewhere; S7 (no panic) is fuzzed.
 
 mod shape;
+mod sweep;
 
 use std::fmt;
 
 use callgate_dialect::{Commit, End, Language, Options, Parser, Recorded, RecordedEvent, Span};
 
 pub use shape::well_formed;
+pub use sweep::{Sweep, prefixes};
 
 use crate::cut;
 
@@ -107,13 +109,22 @@ impl Setup {
 /// # Errors
 /// The first one broken.
 pub fn all(setup: &Setup, stream: &[u8], seed: u64) -> Result<(), Broken> {
+    finished(setup, stream)?;
+    prefixes(setup, stream, seed)?;
+    chunking(setup, stream, End::Stop, seed)
+}
+
+/// S4 and the well-formedness of the whole stream with every end.
+///
+/// # Errors
+/// The first law that is broken.
+pub fn finished(setup: &Setup, stream: &[u8]) -> Result<(), Broken> {
     for end in ENDS {
         let (recorded, _) = setup.record(stream, &[], Some(end));
         lossless(&recorded, stream)?;
         well_formed(&recorded, true)?;
     }
-    prefixes(setup, stream, seed)?;
-    chunking(setup, stream, End::Stop, seed)
+    Ok(())
 }
 
 /// Every way a stream can end.
@@ -149,58 +160,6 @@ pub fn chunking(setup: &Setup, stream: &[u8], end: End, seed: u64) -> Result<(),
     for round in 0..8 {
         let parts = 3 + round as usize * 4;
         same(&cut::random(stream.len(), parts, seed.wrapping_add(round)))?;
-    }
-    Ok(())
-}
-
-/// S1, S2, S3, S5 and the well-formedness on open prefixes: of every length, or of sampled lengths
-/// of a long stream. Each is also finished in every way, to see that nothing is lost or started.
-///
-/// # Errors
-/// The first prefix that breaks a law.
-pub fn prefixes(setup: &Setup, stream: &[u8], seed: u64) -> Result<(), Broken> {
-    let (whole, _) = setup.record(stream, &[], None);
-    let mut stepped = setup.parser();
-    let mut said = Recorded::default();
-    let mut fed = 0;
-    for at in cut::offsets(stream, seed) {
-        for byte in &stream[fed..at] {
-            stepped.push(std::slice::from_ref(byte), &mut said);
-        }
-        fed = at;
-        let check = || {
-            begins(&said.events, &whole.events)?;
-            let (at_once, at_once_parser) = setup.record(&stream[..at], &[], None);
-            if at_once != said {
-                let difference = first_difference(&said.events, &at_once.events);
-                return broken(Law::Chunking, format!("open prefix at once: {difference}"));
-            }
-            if at_once_parser.pending() != stepped.pending() {
-                return broken(Law::Chunking, "open prefix at once: pending differs");
-            }
-            well_formed(&said, false)?;
-            bounded(setup, &said, &stepped, &stream[..at])?;
-            finished_prefix(&said, &stepped, &stream[..at])
-        };
-        check().map_err(|broken| broken.after(at))?;
-    }
-    Ok(())
-}
-
-fn finished_prefix(said: &Recorded, parser: &Parser, prefix: &[u8]) -> Result<(), Broken> {
-    for end in ENDS {
-        let mut finished = said.clone();
-        let mut parser = parser.clone();
-        parser.finish(end, &mut finished);
-        if parser.pending() != 0 {
-            let left = parser.pending();
-            return broken(Law::Lossless, format!("{left} bytes pending after finish({end:?})"));
-        }
-        lossless(&finished, prefix)?;
-        well_formed(&finished, true)?;
-        if end != End::Stop && finished.calls().count() != said.calls().count() {
-            return broken(Law::Complete, format!("finish({end:?}) made a call ready"));
-        }
     }
     Ok(())
 }
