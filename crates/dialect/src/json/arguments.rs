@@ -121,9 +121,9 @@ impl Arguments {
             let (read, to) = (&piece.bytes[from..used], piece.at(used));
             let result = match step {
                 // What stood before the fault means what it means without it.
-                Step::Bad(fault) => self
-                    .read(Step::More, read, to, log, sink)
-                    .and(Err(FaultKind::Json(fault))),
+                Step::Bad(fault) => {
+                    self.read(Step::More, read, to, log, sink).and(Err(FaultKind::Json(fault)))
+                }
                 step => self.read(step, read, to, log, sink),
             };
             result.map_err(|kind| Fault::new(kind, to))?;

@@ -93,7 +93,9 @@ pub(super) struct Candidate {
     /// The wrapper object's key that is being read.
     key: Vec<u8>,
     has_list: bool,
+    /// Whether the list is called `tool_calls`.
     has_key: bool,
+    has_read_key: bool,
     first_call: u32,
     calls: u32,
     engaged: bool,
@@ -125,6 +127,7 @@ impl Candidate {
             key: Vec::new(),
             has_list: false,
             has_key: false,
+            has_read_key: false,
             first_call,
             calls: 0,
             engaged: false,
@@ -140,10 +143,7 @@ impl Candidate {
 
     /// Whether a key has been read, so that it is more than a bracket.
     pub(super) fn has_key(&self) -> bool {
-        self.has_key
-            || self.engaged
-            || self.calls > 0
-            || self.member.as_ref().is_some_and(Member::has_key)
+        self.has_read_key || self.calls > 0 || self.member.as_ref().is_some_and(Member::has_key)
     }
 
     /// Whether it is a list.
@@ -251,6 +251,7 @@ impl Candidate {
         let depth = self.lexer.depth();
         let no_call = |what: &str| Err(Fault::new(FaultKind::Member(what.to_owned()), to));
         let mut closed = false;
+        self.has_read_key |= step == Step::StringEnd;
         self.is_list |= step == Step::Open(Container::Array) && depth == 1;
         match step {
             Step::Bad(fault) => return Err(Fault::new(FaultKind::Json(fault), to)),

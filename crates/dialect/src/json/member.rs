@@ -39,6 +39,7 @@ pub(super) struct Member {
     text: Vec<u8>,
     is_in_key: bool,
     seen: u8,
+    has_key: bool,
     name: Option<String>,
     id: Option<String>,
     arguments: Option<Arguments>,
@@ -92,6 +93,7 @@ impl Member {
             text: Vec::new(),
             is_in_key: false,
             seen: 0,
+            has_key: false,
             name: None,
             id: None,
             arguments: None,
@@ -120,7 +122,7 @@ impl Member {
 
     /// Whether a key has been read whole.
     pub(super) fn has_key(&self) -> bool {
-        self.seen != 0
+        self.has_key
     }
 
     /// Takes bytes from offset `at` on: how many, and whether the object closed with the last one.
@@ -225,6 +227,7 @@ impl Member {
             }
             Step::StringEnd if self.is_in_key => {
                 self.is_in_key = false;
+                self.has_key = true;
                 self.slot = self.slot_of(depth, shape).map_err(|kind| Fault::new(kind, to))?;
             }
             Step::StringEnd => {

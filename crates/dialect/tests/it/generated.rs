@@ -38,6 +38,7 @@ pub(crate) fn shaped(language: Language) -> impl Strategy<Value = Vec<u8>> {
         Language::Anthropic => ANTHROPIC,
         Language::Dsml => DSML,
         Language::Ctl | Language::CtlHeredoc => CTL,
+        Language::JsonObject | Language::JsonWhole | Language::Rcc => JSON,
     };
     collection::vec((sample::select(skeletons), collection::vec(noise(), 16)), 1..4).prop_map(
         |blocks| {
@@ -267,6 +268,21 @@ proptest! {
     }
 
     #[test]
+    fn laws_hold_in_json_object(stream in any_stream(Language::JsonObject)) {
+        laws_hold(Language::JsonObject, &stream, Map::new())?;
+    }
+
+    #[test]
+    fn laws_hold_in_json_whole(stream in any_stream(Language::JsonWhole)) {
+        laws_hold(Language::JsonWhole, &stream, Map::new())?;
+    }
+
+    #[test]
+    fn laws_hold_in_rcc(stream in any_stream(Language::Rcc)) {
+        laws_hold(Language::Rcc, &stream, Map::new())?;
+    }
+
+    #[test]
     fn laws_hold_in_ctl(stream in any_stream(Language::Ctl), schemas in schemas()) {
         laws_hold(Language::Ctl, &stream, schemas)?;
     }
@@ -279,3 +295,31 @@ proptest! {
         laws_hold(Language::CtlHeredoc, &stream, schemas)?;
     }
 }
+
+const JSON: &[&[&str]] = &[
+    &["{\"name\":\"f\",\"arguments\":{", "\"k\":1", "}", "}", "\n"],
+    &["{\"arguments\":{\"p\":\"", "x\"", "}", ",\"name\":\"a\"", "}"],
+    &["{\"function\":{", "\"name\":\"f\",", "\"arguments\":\"{", "}\"", "}", "}"],
+    &[
+        "{\"tool_calls\":[",
+        "{\"name\":\"f\",\"arguments\":{",
+        "}}",
+        ",",
+        "{\"name\":\"g\"",
+        "}",
+        "]",
+        "}",
+    ],
+    &["[", "{\"name\":\"b\",\"parameters\":{", "}}", "]", "\n"],
+    &[
+        "<<RCC_TOOL_CALLS_JSON\n",
+        "{\"tool_calls\":[",
+        "{\"name\":\"f\",\"input\":{",
+        "}}",
+        "]}",
+        "\nRCC_TOOL_CALLS_JSON",
+        "\n",
+    ],
+    &["```json\n", "{\"name\":\"f\",\"arguments\":{}}", "\n```\n"],
+    &["{\"name\":\"f\",\"arguments\":{}}", "; ", "{\"name\":\"g\",\"arguments\":{}}"],
+];
