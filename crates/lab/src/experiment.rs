@@ -59,11 +59,14 @@ impl Stream {
         }
     }
 
-    /// The visible text of a recording.
+    /// The visible text of a recording. A model that a grammar kept to its dialect counts as a
+    /// writer of its own.
     #[must_use]
     pub fn recorded(recording: &Recording) -> Self {
+        let provenance = &recording.provenance;
+        let grammar = if provenance.constrained { " with a grammar" } else { "" };
         Self {
-            model: Some(recording.provenance.model.clone()),
+            model: Some(format!("{}{grammar}", provenance.model)),
             arrived: recording.text().arrived,
             ..Self::of(&recording.case)
         }

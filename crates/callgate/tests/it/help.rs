@@ -4,11 +4,15 @@ use crate::program::{expect, run};
 
 #[test]
 fn the_help_texts() {
-    for name in ["", "serve", "parse", "script", "check", "demo"] {
-        let arguments: Vec<&str> = [name, "--help"].into_iter().filter(|a| !a.is_empty()).collect();
+    for name in ["", "serve", "parse", "script", "check", "demo", "lab run"] {
+        let arguments: Vec<&str> = name.split_whitespace().chain(["--help"]).collect();
         let help = run(&arguments);
         assert_eq!((help.code, help.err.as_str()), (0, ""));
-        let file = if name.is_empty() { "help.txt".to_owned() } else { format!("help-{name}.txt") };
+        let file = if name.is_empty() {
+            "help.txt".to_owned()
+        } else {
+            format!("help-{}.txt", name.replace(' ', "-"))
+        };
         expect(&file, &help.out);
         if !name.is_empty() {
             assert!(help.out.contains(&format!("Example:\n  callgate {name}")), "{}", help.out);
@@ -42,6 +46,8 @@ fn a_wrong_command_line_is_exit_code_2() {
     );
     check(&["serve", "--upstream", "nowhere"], "base_url is no URL");
     check(&["serve", "--listen", "0.0.0.0:0"], "no loopback address");
+    check(&["lab", "run", "c3"], "possible values: c1, c2, d, all");
+    check(&["lab", "run", "--corpus", "no-such-folder"], "no-such-folder is no folder; `--corpus`");
     check(&["demo", "--once", "none"], "--once none: there is no such model; there are demo/");
 }
 

@@ -8,6 +8,7 @@ mod check;
 mod corpus;
 mod demo;
 mod help;
+mod lab;
 mod parse;
 mod program;
 mod servers;
