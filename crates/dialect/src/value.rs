@@ -4,7 +4,10 @@
 
 use serde_json::value::RawValue;
 
-use crate::tool::{Kinds, Schema};
+use crate::{
+    scan::json::plain_len,
+    tool::{Kinds, Schema},
+};
 
 /// Where a text comes from, as far as the rules differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,22 +60,46 @@ pub(crate) fn typed_elements(
         .unwrap_or_else(|| string(text))
 }
 
-/// The same value as one of several of its name: an item of the list that the schema declares.
+/// The same value as one of several of its name, an item of the list that the schema declares;
+/// `None` if that is the value itself.
 pub(crate) fn typed_item(
     schema: Option<Schema<'_>>,
     value: &str,
     text: &str,
     quoted: bool,
-) -> String {
-    match schema.filter(|schema| schema.kinds().admits(Kinds::ARRAY)).and_then(Schema::items) {
-        Some(items) if value.starts_with('"') => typed(Some(items), text, Source::Xml { quoted }),
-        _ => value.to_owned(),
-    }
+) -> Option<String> {
+    let items = schema.filter(|s| s.kinds().admits(Kinds::ARRAY)).and_then(Schema::items)?;
+    value.starts_with('"').then(|| typed(Some(items), text, Source::Xml { quoted }))
 }
 
-/// A JSON string.
+/// A JSON string. A value may be megabytes of text, so runs without an escape are copied whole.
 pub(crate) fn string(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    let mut json = String::with_capacity(text.len() + text.len() / 32 + 2);
+    json.push('"');
+    let mut rest = text;
+    loop {
+        let (plain, tail) = rest.split_at(plain_len(rest.as_bytes()));
+        json.push_str(plain);
+        let Some(byte) = tail.bytes().next() else { break };
+        match byte {
+            b'"' => json.push_str("\\\""),
+            b'\\' => json.push_str("\\\\"),
+            b'\n' => json.push_str("\\n"),
+            b'\r' => json.push_str("\\r"),
+            b'\t' => json.push_str("\\t"),
+            0x08 => json.push_str("\\b"),
+            0x0C => json.push_str("\\f"),
+            _ => {
+                const DIGITS: &[u8; 16] = b"0123456789abcdef";
+                json.push_str("\\u00");
+                json.push(DIGITS[usize::from(byte >> 4)].into());
+                json.push(DIGITS[usize::from(byte & 15)].into());
+            }
+        }
+        rest = &tail[1..];
+    }
+    json.push('"');
+    json
 }
 
 /// The JSON value that a text is, if the rules read it as anything but a plain string.
@@ -222,6 +249,17 @@ mod tests {
         check("{}", "12", PLAIN, "\"12\"");
         check("{}", "[1, 2]", Source::Ctl, "\"[1, 2]\"");
         check(r#"{"type":"integer"}"#, "12", Source::Ctl, "12");
+    }
+
+    #[test]
+    fn strings_are_escaped_as_serde_json_does() {
+        let control: String = (0..0x21).map(char::from).collect();
+        for text in ["", "a", "\"\\", &control, "\u{7f}é漢😀\u{2028}"] {
+            for fill in [0, 30, 31, 32, 33, 70] {
+                let text = format!("{}{text}{text}", "x".repeat(fill));
+                assert_eq!(string(&text), serde_json::to_string(&text).unwrap());
+            }
+        }
     }
 
     fn leaf(name: &str, text: &str) -> Element {

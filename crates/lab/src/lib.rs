@@ -4,6 +4,7 @@
 //! Tests, fuzz targets and experiments call the same functions, so a law is written once. Nothing
 //! here parses a dialect; an independent reading of one belongs to the tests that compare it.
 
+pub mod bench;
 pub mod corpus;
 pub mod cut;
 pub mod experiment;

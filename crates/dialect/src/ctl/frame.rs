@@ -97,8 +97,7 @@ impl Core {
             return (State::Broken, used);
         }
         let value = mem::take(&mut frame.value);
-        self.end_argument(&mut frame, &String::from_utf8_lossy(&value), 0, sink);
-        frame.value = value;
+        self.end_argument(&mut frame, &text(value), 0, sink);
         (State::Separator(frame), used)
     }
 
@@ -135,8 +134,7 @@ impl Core {
     ) -> State {
         if line::content(line) == tag.as_bytes() {
             let value = mem::take(&mut frame.value);
-            self.end_argument(&mut frame, &String::from_utf8_lossy(&value), line.len(), sink);
-            frame.value = value;
+            self.end_argument(&mut frame, &text(value), line.len(), sink);
             return State::Field(frame);
         }
         let bound = self.options.limits.argument_bytes.min(MAX_ARG);
@@ -167,6 +165,7 @@ impl Core {
         let value = value::typed(schema, text, Source::Ctl);
         let span = self.tell(closer);
         sink.event(Event::ArgEnd { span, call: frame.index, value: &value });
+        frame.arguments.reserve(frame.key.len() + value.len() + 8);
         if frame.arguments.len() > 1 {
             frame.arguments.push(',');
         }
@@ -187,6 +186,12 @@ impl Core {
         sink.event(Event::CallReady { span, call });
         State::line(Gap::BlankOrFence)
     }
+}
+
+/// A value whose bytes were found to be UTF-8 as they came.
+fn text(value: Vec<u8>) -> String {
+    String::from_utf8(value)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 impl Frame {

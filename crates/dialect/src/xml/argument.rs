@@ -198,7 +198,7 @@ impl Xml {
             return Err(Damage::new(ViolationKind::Encoding, tag, detail));
         };
         let (json, item) = match value.source.typed(&text) {
-            Some(json) => (json.clone(), json),
+            Some(json) => (json, None),
             None => {
                 let elements = value.tree.as_ref().and_then(Tree::elements).unwrap_or_default();
                 let json = value::typed_elements(schema, &text, elements, value.quoted);
@@ -206,14 +206,20 @@ impl Xml {
                 (json, item)
             }
         };
-        open.arguments.add(&value.key, json.clone(), item);
         if let Some(doubt) = value.doubt {
             doubt.add_to(&mut open.doubt);
         }
         let call = open.index;
         let span = Span::new(self.done, self.pos);
         self.done = self.pos;
-        self.put(Item::ArgEnd { span, call, value: json }, window, sink);
+        if self.is_live() {
+            sink.event(Event::ArgEnd { span, call, value: &json });
+        } else {
+            self.put(Item::ArgEnd { span, call, value: json.clone() }, window, sink);
+        }
+        if let Some(open) = &mut self.call {
+            open.arguments.add(&value.key, json, item);
+        }
         self.state = State::Body(Gap::Blank);
         Ok(())
     }
