@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Run(run::Arguments),
-    Record(record::Arguments),
+    Record(Box<record::Arguments>),
     Add(add::Arguments),
     List(list::Arguments),
     Grammar(grammar::Arguments),

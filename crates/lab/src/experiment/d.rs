@@ -134,7 +134,7 @@ fn writer(name: String, is_model: bool, streams: u64, found: &[Found]) -> Writer
             *undecided.entry(why.text().to_owned()).or_default() += 1;
         }
     }
-    let errors: Vec<i64> = known.iter().map(|body| body.error()).collect();
+    let errors: Vec<i64> = known.iter().map(Body::error).collect();
     let mut characters = Share::default();
     for body in known.iter().filter(|body| body.error() != 0 && body.multibyte > 0) {
         characters.count(body.declared == body.characters);

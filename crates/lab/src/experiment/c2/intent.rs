@@ -157,7 +157,7 @@ const KINDS: &[&[&str]] = &[
     // Quotes and backslashes.
     &[
         "He said: \"it's a \\\"test\\\"\"",
-        "grep -rn 'TODO\\|FIXME' \"$HOME/src\" | sed 's/\\\\/\\//g'",
+        "grep -rn 'LEFT\\|RIGHT' \"$HOME/src\" | sed 's/\\\\/\\//g'",
         "C:\\temp\\new\\u0041.txt",
         "'''\"\"\"```",
     ],

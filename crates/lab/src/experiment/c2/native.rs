@@ -23,23 +23,23 @@ pub(super) enum Rule {
 /// The message as chunks of a token's size, framed as the provider frames them.
 pub(super) fn carry(calls: &[Call], random: &mut Random) -> Carried {
     let mut carried = Carried::default();
-    carried.piece(&chunk(json!({"role": "assistant", "content": null}), None));
+    carried.piece(&chunk(&json!({"role": "assistant", "content": null}), None));
     for (index, call) in calls.iter().enumerate() {
         let function = json!({"name": call.name, "arguments": ""});
         let opening =
             json!({"index": index, "id": call.id, "type": "function", "function": function});
-        carried.piece(&chunk(json!({"tool_calls": [opening]}), None));
+        carried.piece(&chunk(&json!({"tool_calls": [opening]}), None));
         for piece in pieces(&call.arguments, random) {
             let delta = json!({"index": index, "function": {"arguments": piece}});
-            carried.piece(&chunk(json!({"tool_calls": [delta]}), None));
+            carried.piece(&chunk(&json!({"tool_calls": [delta]}), None));
         }
     }
-    carried.piece(&chunk(json!({}), Some("tool_calls")));
+    carried.piece(&chunk(&json!({}), Some("tool_calls")));
     carried.piece("data: [DONE]\n\n");
     carried
 }
 
-fn chunk(delta: Value, finish: Option<&str>) -> String {
+fn chunk(delta: &Value, finish: Option<&str>) -> String {
     let json = json!({
         "id": "chatcmpl-0", "object": "chat.completion.chunk", "created": 0, "model": "m",
         "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
