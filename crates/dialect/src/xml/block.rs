@@ -187,7 +187,7 @@ impl Xml {
         limit: usize,
         what: &str,
     ) -> Result<Option<String>, Damage> {
-        let Some(span) = lexer.name_attribute else { return Ok(None) };
+        let Some(span) = lexer.name_attribute() else { return Ok(None) };
         let name = attribute_text(&window.copy(span));
         if name.len() > limit {
             return Err(Damage::limit(lexer.start, what, limit as u64, name.len() as u64));
@@ -305,7 +305,7 @@ impl Xml {
                     || self.block.as_ref().is_some_and(|block| block.is_tolerated);
                 if is_raw { Source::RawOrSection } else { Source::Markup }
             }
-            Values::Attribute => match lexer.string_attribute.map(|span| window.copy(span)) {
+            Values::Attribute => match lexer.string_attribute().map(|span| window.copy(span)) {
                 Some(text) if text.eq_ignore_ascii_case(b"true") => Source::Text,
                 Some(text) if text.eq_ignore_ascii_case(b"false") => Source::Json,
                 _ => Source::Markup,

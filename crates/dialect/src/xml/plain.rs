@@ -193,7 +193,7 @@ impl Xml {
                     self.pos += 1;
                     self.nesting(value, tag, start)?;
                     self.content_at(value, start, window, sink)?;
-                    let name = window.copy(lexer.name);
+                    let name = window.copy(lexer.name());
                     let closes_none = tag == Tag::CloseOther && !value.has_open(&name);
                     let kind = if closes_none { Kind::Plain } else { Kind::Tag };
                     self.data_to(value, self.pos, kind, window, sink)?;

@@ -12,7 +12,7 @@ use super::grammar::{Grammar, Name, Values};
 use crate::Span;
 
 /// A tag is at most this long.
-pub(super) const TAG_MAX: u64 = 512;
+pub(super) const TAG_MAX: u16 = 512;
 
 /// An element's name is at most this long.
 const NAME_MAX: usize = 256;
@@ -66,26 +66,47 @@ pub(super) struct Lexer {
     set: Set,
     /// Offset of the `<`.
     pub(super) start: u64,
-    /// Offset of the next byte.
-    at: u64,
+    /// Bytes read, the `<` included.
+    read: u16,
     state: At,
     /// Spellings that the name read so far can become, by place in the grammar.
     alive: u32,
     /// Whether it can become the name of another element.
     is_other: bool,
     /// The element's name.
-    pub(super) name: Span,
+    name: Range,
     /// The keyword, once its name and the boundary behind it have been read.
     pub(super) keyword: Option<Tag>,
     /// The place of a structural element's spelling in the grammar; known with the keyword.
     pub(super) spelling: u8,
-    attribute: Span,
+    attribute: Range,
     /// The word that the attribute being read is, as far as read.
     word: Option<Word>,
-    /// The value of the last attribute called `name`.
-    pub(super) name_attribute: Option<Span>,
+    /// The value of the last attribute called `name`; no value begins with the tag.
+    name_value: Range,
     /// The value of the last attribute called `string`, where the grammar knows it.
-    pub(super) string_attribute: Option<Span>,
+    string_value: Range,
+}
+
+/// A part of a tag, by distance from its `<`. A lexer is moved at every push: it is kept small.
+#[derive(Clone, Copy, Debug, Default)]
+struct Range {
+    start: u16,
+    end: u16,
+}
+
+impl Range {
+    const fn at(at: u16) -> Self {
+        Self { start: at, end: at }
+    }
+
+    fn len(self) -> usize {
+        usize::from(self.end - self.start)
+    }
+
+    fn from(self, start: u64) -> Span {
+        Span::new(start + u64::from(self.start), start + u64::from(self.end))
+    }
 }
 
 /// An attribute that means something.
@@ -111,18 +132,33 @@ impl Lexer {
             grammar,
             set,
             start,
-            at: start + 1,
+            read: 1,
             state: At::Open,
             alive: 0,
             is_other: set.has_others(),
-            name: Span::at(start + 1),
+            name: Range::at(1),
             keyword: None,
             spelling: 0,
-            attribute: Span::at(start),
+            attribute: Range::default(),
             word: None,
-            name_attribute: None,
-            string_attribute: None,
+            name_value: Range::default(),
+            string_value: Range::default(),
         }
+    }
+
+    /// The element's name.
+    pub(super) fn name(&self) -> Span {
+        self.name.from(self.start)
+    }
+
+    /// The value of the last attribute called `name`.
+    pub(super) fn name_attribute(&self) -> Option<Span> {
+        (self.name_value.start > 0).then(|| self.name_value.from(self.start))
+    }
+
+    /// The value of the last attribute called `string`, where the grammar knows it.
+    pub(super) fn string_attribute(&self) -> Option<Span> {
+        (self.string_value.start > 0).then(|| self.string_value.from(self.start))
     }
 
     /// The spelling of a structural element.
@@ -132,12 +168,12 @@ impl Lexer {
 
     /// Takes the next byte.
     pub(super) fn step(&mut self, byte: u8) -> Step {
-        if self.at - self.start >= TAG_MAX {
+        if self.read >= TAG_MAX {
             return Step::Not;
         }
         let step = self.advance(byte);
         if step != Step::Not {
-            self.at += 1;
+            self.read += 1;
         }
         step
     }
@@ -147,7 +183,7 @@ impl Lexer {
             At::Open => match byte {
                 b'/' => {
                     self.state = At::Name { closing: true };
-                    self.name = Span::at(self.at + 1);
+                    self.name = Range::at(self.read + 1);
                     self.alive = self.set.names(self.grammar, true);
                     if self.alive == 0 && !self.is_other { Step::Not } else { Step::More }
                 }
@@ -179,7 +215,7 @@ impl Lexer {
                 }
                 _ if self.state == At::Gap && is_name_start(byte) => {
                     self.state = At::AttributeName;
-                    self.attribute = Span::new(self.at, self.at + 1);
+                    self.attribute = Range { start: self.read, end: self.read + 1 };
                     self.word = match byte {
                         b'n' | b'N' => Some(Word::Name),
                         b's' | b'S' if self.grammar.values == Values::Attribute => {
@@ -201,7 +237,7 @@ impl Lexer {
                     Step::More
                 }
                 _ if is_name_byte(byte) => {
-                    let index = self.attribute.len() as usize;
+                    let index = self.attribute.len();
                     let fits = |b: &u8| byte.eq_ignore_ascii_case(b);
                     self.word = self.word.filter(|word| word.text().get(index).is_some_and(fits));
                     self.attribute.end += 1;
@@ -220,13 +256,13 @@ impl Lexer {
             At::BeforeValue => match byte {
                 b'"' | b'\'' => {
                     self.state = At::Value { quote: byte };
-                    self.value_from(self.at + 1);
+                    self.value_from(self.read + 1);
                     Step::More
                 }
                 _ if is_blank(byte) => Step::More,
                 _ if self.grammar.unquoted && is_unquoted(byte) => {
                     self.state = At::Unquoted;
-                    self.value_from(self.at);
+                    self.value_from(self.read);
                     Step::More
                 }
                 _ => Step::Not,
@@ -266,24 +302,24 @@ impl Lexer {
     }
 
     /// The attribute's value begins at `start`.
-    fn value_from(&mut self, start: u64) {
-        let len = self.attribute.len() as usize;
+    fn value_from(&mut self, start: u16) {
+        let len = self.attribute.len();
         self.word = self.word.filter(|word| word.text().len() == len);
-        self.attribute = Span::at(start);
+        self.attribute = Range::at(start);
     }
 
     /// The attribute's value ended in front of this byte.
     fn value_ends(&mut self) {
-        let value = Some(Span::new(self.attribute.start, self.at));
+        let value = Range { start: self.attribute.start, end: self.read };
         match self.word {
-            Some(Word::Name) => self.name_attribute = value,
-            Some(Word::String) => self.string_attribute = value,
+            Some(Word::Name) => self.name_value = value,
+            Some(Word::String) => self.string_value = value,
             None => {}
         }
     }
 
     fn name_byte(&mut self, byte: u8, closing: bool) -> Step {
-        let index = self.name.len() as usize;
+        let index = self.name.len();
         let fitting = self.fitting(index, byte);
         let is_boundary = is_blank(byte) || byte == b'>' || byte == b'/';
         if is_boundary && fitting == 0 {
@@ -343,7 +379,7 @@ impl Lexer {
 
     /// `!` has been read: the rest of `<!--` or `<![CDATA[`.
     fn bang(&mut self, byte: u8) -> Step {
-        let index = (self.at - self.start) as usize - 2;
+        let index = usize::from(self.read) - 2;
         let byte = byte.to_ascii_uppercase();
         for (bit, rest, tag) in
             [(COMMENT, &b"--"[..], Tag::Comment), (SECTION, b"[CDATA[", Tag::Section)]

@@ -21,7 +21,7 @@ fn lex_in(grammar: &'static Grammar, set: Set, text: &str) -> (Step, usize, Opti
         match lexer.step(byte) {
             Step::More => {}
             step => {
-                let name = lexer.name_attribute.map(|span| {
+                let name = lexer.name_attribute().map(|span| {
                     let (start, end) = (span.start as usize, span.end as usize);
                     String::from_utf8(attribute_text(&text.as_bytes()[start..end])).unwrap()
                 });
