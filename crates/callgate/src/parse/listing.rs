@@ -74,6 +74,10 @@ impl Listing {
                         "the wrapper's opener was missing and was supplied"
                     }
                     RepairKind::Spelling => "tags of another language were read as this one's",
+                    RepairKind::MissingCloser => "the wrapper's closer was missing",
+                    RepairKind::GluedCloser => {
+                        "the wrapper's closer did not stand alone on its line"
+                    }
                 };
                 self.mark("repair", format!("{} at byte {at}: {what}", kind.name()))
             }
