@@ -52,7 +52,9 @@ pub struct Row {
     pub bytes: u64,
     /// Prefixes that were checked.
     pub prefixes: u64,
-    /// Laws that did not hold, with the stream: must be empty.
+    /// How often a law did not hold: must be 0.
+    pub broken: u64,
+    /// The first of them in each stream.
     pub violations: Vec<String>,
     /// The most bytes that were held at any prefix.
     pub pending_max: u64,
@@ -112,7 +114,7 @@ impl Prefixes {
         self.own.iter().chain(&self.foreign)
     }
 
-    /// Every law that did not hold.
+    /// The first law that did not hold in each stream.
     pub fn violations(&self) -> impl Iterator<Item = &str> {
         self.rows().flat_map(|row| &row.violations).map(String::as_str)
     }
@@ -126,7 +128,17 @@ struct Swept {
     prefixes: u64,
     pending_max: u64,
     at_stop: AtStop,
-    violations: Vec<String>,
+    broken: u64,
+    first: Option<String>,
+}
+
+impl Swept {
+    fn note(&mut self, stream: &Stream, result: Result<(), Broken>) {
+        if let Err(broken) = result {
+            self.broken += 1;
+            self.first.get_or_insert_with(|| format!("{}: {broken}", stream.name));
+        }
+    }
 }
 
 impl Row {
@@ -138,7 +150,8 @@ impl Row {
             sampled: sum(|one| u64::from(one.sampled)),
             bytes: sum(|one| one.bytes),
             prefixes: sum(|one| one.prefixes),
-            violations: swept.iter().flat_map(|one| one.violations.iter().cloned()).collect(),
+            broken: sum(|one| one.broken),
+            violations: swept.iter().filter_map(|one| one.first.clone()).collect(),
             pending_max: swept.iter().map(|one| one.pending_max).max().unwrap_or(0),
             at_stop: AtStop {
                 call: sum(|one| one.at_stop.call),
@@ -153,13 +166,8 @@ impl Row {
 fn sweep(setup: &Setup, stream: &Stream, plan: Plan) -> Swept {
     let bytes = stream.bytes.as_slice();
     let mut swept = Swept { bytes: bytes.len() as u64, ..Swept::default() };
-    let mut note = |result: Result<(), Broken>| {
-        if let Err(broken) = result {
-            swept.violations.push(format!("{}: {broken}", stream.name));
-        }
-    };
-    note(law::finished(setup, bytes));
-    note(law::chunking(setup, bytes, End::Stop, plan.seed));
+    swept.note(stream, law::finished(setup, bytes));
+    swept.note(stream, law::chunking(setup, bytes, End::Stop, plan.seed));
     let offsets = if plan.full && bytes.len() <= EVERY_IN_FULL {
         (0..=bytes.len()).collect()
     } else {
@@ -168,9 +176,7 @@ fn sweep(setup: &Setup, stream: &Stream, plan: Plan) -> Swept {
     swept.sampled = offsets.len() <= bytes.len();
     let mut sweep = Sweep::new(setup, bytes);
     for at in offsets {
-        if let Err(broken) = sweep.to(at) {
-            swept.violations.push(format!("{}: {broken}", stream.name));
-        }
+        swept.note(stream, sweep.to(at));
         swept.prefixes += 1;
         swept.pending_max = swept.pending_max.max(sweep.parser().pending() as u64);
         swept.at_stop.count(&sweep);

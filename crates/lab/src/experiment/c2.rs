@@ -296,7 +296,7 @@ mod tests {
     fn a_cut_never_runs_a_call_that_was_not_meant() {
         let cut = run(&synthetic(32, 1), 1);
         assert_eq!(cut.input.synthetic, 32);
-        assert!(cut.messages >= 16, "too few messages can be said in every protocol");
+        assert!(cut.messages >= 8, "too few messages can be said in every protocol");
         for row in &cut.rows {
             let name = &row.protocol;
             assert!(row.inexact + cut.messages <= 32, "{name}");

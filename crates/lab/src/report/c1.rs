@@ -9,7 +9,7 @@ use crate::{
 /// The one line on top.
 pub(super) fn fact(prefixes: &Prefixes) -> Fact {
     let checked = prefixes.rows().map(|row| row.prefixes).sum();
-    let broken = prefixes.violations().count() as u64;
+    let broken = prefixes.rows().map(|row| row.broken).sum();
     Fact::new(
         count(checked),
         format!(
@@ -54,7 +54,7 @@ pub(super) fn blocks(prefixes: &Prefixes) -> Vec<Block> {
     }
     let violations: Vec<&str> = prefixes.violations().collect();
     if !violations.is_empty() {
-        blocks.push(Block::text("**Broken laws:**"));
+        blocks.push(Block::text("**Broken laws**, the first of each stream:"));
         blocks.push(Block::list(
             violations.iter().take(20).map(|text| format!("`{}`", text.replace('`', "'"))),
         ));
@@ -74,8 +74,8 @@ fn table(caption: &str, rows: &[Row]) -> Block {
         "most bytes held",
     ];
     let cells = |row: &Row| {
-        let broken = row.violations.len() as u64;
-        let figures = [row.streams, row.sampled, row.bytes, row.prefixes, broken, row.pending_max];
+        let figures =
+            [row.streams, row.sampled, row.bytes, row.prefixes, row.broken, row.pending_max];
         std::iter::once(row.reading.clone()).chain(figures.map(count)).collect()
     };
     Block::table(caption, &head, rows.iter().map(cells).collect())

@@ -173,8 +173,9 @@ fn left_out(set: &Truncation) -> String {
         return String::new();
     }
     format!(
-        " The others were left out for all: {}. (A delimited value of `ctl-heredoc` ends with a \
-         newline, so one of several lines that does not cannot be said.)",
+        " The others were left out for all: {}. (Without quoting and without a length a language \
+         cannot say every value: a delimited one of several lines ends with a newline, a raw one \
+         cannot hold its own closer.)",
         list.join(", ")
     )
 }
