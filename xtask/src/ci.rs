@@ -26,5 +26,5 @@ pub(crate) fn run(workspace: &Workspace, steps: &mut Steps) -> Result<()> {
     let plan = fuzz::Plan { seconds: FUZZ_SECONDS, target: None, seed: Some(FUZZ_SEED) };
     fuzz::run(workspace, steps, &plan)?;
     lab::run(workspace, steps, false)?;
-    bench::run(workspace, steps, true)
+    bench::run(workspace, steps, bench::Plan::Smoke)
 }

@@ -34,7 +34,9 @@ Usage: cargo xtask COMMAND
                                  generate inputs and check the laws (default: 10 s per target)
   lab [--full]                   the experiments on the corpus; their report is target/lab/report.html
                                  --full stops every stream at every byte, in every language
-  bench [--smoke]                parser cost per byte; --smoke leaves the 10 MB sizes out
+  bench [--smoke | --instructions]
+                                 parser cost per byte; --smoke leaves the 10 MB sizes out,
+                                 --instructions counts instructions in the release build (valgrind)
 ";
 
 fn main() -> ExitCode {
@@ -97,9 +99,14 @@ fn run(args: &[String]) -> Result<()> {
             lab::run(&workspace, &mut steps, full)?;
         }
         "bench" => {
-            let smoke = options.flag("--smoke");
+            let plan = match (options.flag("--smoke"), options.flag("--instructions")) {
+                (false, false) => bench::Plan::Whole,
+                (true, false) => bench::Plan::Smoke,
+                (false, true) => bench::Plan::Instructions,
+                (true, true) => bail!("`--smoke` and `--instructions` exclude each other"),
+            };
             options.end()?;
-            bench::run(&workspace, &mut steps, smoke)?;
+            bench::run(&workspace, &mut steps, plan)?;
         }
         unknown => {
             eprint!("{USAGE}");

@@ -1,13 +1,17 @@
-//! Every corpus case gives its outcome: whole, in two chunks at every offset, byte by byte.
+//! Every corpus case and every recording gives its outcome: whole, in two chunks at every offset,
+//! byte by byte.
 
-use callgate_lab::{Outcome, corpus, cut};
+use callgate_lab::{Outcome, corpus, cut, recording};
 
 use crate::setups;
 
 #[test]
 fn corpus_cases_give_their_outcome_in_every_cut() {
-    let cases = corpus::load_all(&corpus::root()).unwrap();
+    let mut cases = corpus::load_all(&corpus::root()).unwrap();
     assert!(!cases.is_empty(), "no case under {}", corpus::root().display());
+    let recordings = recording::load_all(&corpus::root()).unwrap();
+    assert!(recordings.len() >= 30, "{} recordings", recordings.len());
+    cases.extend(recordings.into_iter().map(|recording| recording.case));
     let mut failures = Vec::new();
     for case in &cases {
         for setup in setups(case.language, &case.tools) {
