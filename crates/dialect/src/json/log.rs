@@ -109,7 +109,10 @@ impl Log {
 
     pub(super) fn end(&mut self, call: u32, value: &str, to: u64, sink: &mut impl Sink) {
         let span = self.span_to(to);
-        self.put(Item::End { span, call, value: value.to_owned() }, sink);
+        if self.is_live {
+            return sink.event(Event::ArgEnd { span, call, value });
+        }
+        self.items.push(Item::End { span, call, value: value.to_owned() });
     }
 
     pub(super) fn ready(&mut self, call: Call, to: u64, sink: &mut impl Sink) {
@@ -132,6 +135,9 @@ impl Log {
 
 impl Item {
     fn tell(self, sink: &mut impl Sink) {
+        if let Self::Ready { span, call } = self {
+            return sink.event(Event::CallReady { span, call: *call });
+        }
         sink.event(match &self {
             Self::Structure(span) if span.is_empty() => return,
             Self::Structure(span) => Event::Structure { span: *span },

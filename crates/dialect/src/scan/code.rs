@@ -13,7 +13,7 @@ const WAITING_MAX: usize = 32;
 pub(crate) enum Signal {
     /// A run closed the waiting run with this index: what began behind that one was code.
     Closed(usize),
-    /// The line ended: the runs that waited were no code.
+    /// The line ended: the runs that waited, of which there were some, were no code.
     LineEnd,
     /// An opener stood in code; it began this many bytes before the byte just consumed, its boundary.
     CallInCode(usize),
@@ -354,8 +354,12 @@ impl CodeContext {
             _ if comment.is_some() => Mode::Comment { is_blank: true, dashes: 0 },
             _ => Mode::Prose(Line::Start),
         };
-        self.waiting.clear();
         self.comment_opener = 0;
+        if self.waiting.is_empty() {
+            // Nothing was undecided.
+            return None;
+        }
+        self.waiting.clear();
         Some(Signal::LineEnd)
     }
 
@@ -442,12 +446,11 @@ mod tests {
     #[test]
     fn an_opener_in_code_is_noted() {
         let mut code = CodeContext::new(&["tool_calls"]);
-        assert_eq!(code.scan(b"~~~\n<tool_calls>x"), (4, Some(Signal::LineEnd)));
-        assert_eq!(code.scan(b"<tool_calls>x"), (12, Some(Signal::CallInCode(11))));
+        assert_eq!(code.scan(b"~~~\n<tool_calls>x"), (16, Some(Signal::CallInCode(11))));
         assert_eq!(code.scan(b"<tool_callsx>"), (13, None));
 
         let mut code = CodeContext::new(&["calls", "|d| calls", "|d|calls"]);
-        assert_eq!(code.scan(b"~~~\n"), (4, Some(Signal::LineEnd)));
+        assert_eq!(code.scan(b"~~~\n"), (4, None));
         assert_eq!(code.scan(b"<|d| calls>"), (11, Some(Signal::CallInCode(10))));
         assert_eq!(code.scan(b"<<|D|calls\n"), (11, Some(Signal::CallInCode(9))));
         assert_eq!(code.scan(b"<calls/"), (7, Some(Signal::CallInCode(6))));
