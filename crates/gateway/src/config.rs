@@ -387,7 +387,7 @@ mod tests {
         check(
             "[[model]]\nname = \"a\"\nprovider = \"b\"\ndialect = \"yaml\"\n",
             "c.toml:4:11: unknown dialect `yaml`; known are: xml, minimax, anthropic, dsml, ctl, \
-             ctl-heredoc, and `native` for structured calls",
+             ctl-heredoc, json-object, json-whole, rcc, and `native` for structured calls",
         );
         check(
             "[[provider]]\nname = \"a\"\nbase_url = \"${CALLGATE_TEST_NOT_SET}\"\n",

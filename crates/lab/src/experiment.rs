@@ -123,11 +123,7 @@ impl Census {
 /// The commit policies that make a difference in a language.
 #[must_use]
 pub const fn commits(language: Language) -> &'static [Commit] {
-    match language {
-        // These have no blocks.
-        Language::Ctl | Language::CtlHeredoc => &[Commit::Block],
-        _ => &[Commit::Block, Commit::Call],
-    }
+    if language.has_blocks() { &[Commit::Block, Commit::Call] } else { &[Commit::Block] }
 }
 
 /// A language with a commit policy, as the tables name it: `xml (call)`.

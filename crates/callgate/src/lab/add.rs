@@ -7,7 +7,7 @@ use std::{fs, path::PathBuf};
 
 use anyhow::Context as _;
 use callgate_dialect::{Commit, End, Language, Options, Tools};
-use callgate_lab::{Outcome as Meaning, Setup, corpus};
+use callgate_lab::{Outcome as Meaning, Setup};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE|JSON", value_parser = tools::read)]
     tools: Option<Tools>,
     /// The corpus
-    #[arg(long, value_name = "FOLDER", default_value_os_t = corpus::root())]
+    #[arg(long, value_name = "FOLDER", default_value = "corpus")]
     out: PathBuf,
 }
 

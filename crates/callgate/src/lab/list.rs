@@ -8,7 +8,7 @@ use std::{
 };
 
 use callgate_dialect::Commit;
-use callgate_lab::{corpus, recording};
+use callgate_lab::recording;
 use clap::Args;
 
 use crate::failure::Outcome;
@@ -17,7 +17,7 @@ use crate::failure::Outcome;
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The corpus
-    #[arg(long, value_name = "FOLDER", default_value_os_t = corpus::root())]
+    #[arg(long, value_name = "FOLDER", default_value = "corpus")]
     corpus: PathBuf,
 }
 

@@ -9,7 +9,7 @@ use std::{path::PathBuf, time::Instant};
 use anyhow::Context as _;
 use callgate_dialect::{Commit, Language, Options, Tools};
 use callgate_lab::{
-    Outcome as Meaning, Provenance, Setup, corpus,
+    Outcome as Meaning, Provenance, Setup,
     recording::{self, Arrival, Draft},
 };
 use callgate_pipeline::{Admitted, Policy};
@@ -85,7 +85,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "VAR")]
     key_env: Option<String>,
     /// The corpus
-    #[arg(long, value_name = "FOLDER", default_value_os_t = corpus::root())]
+    #[arg(long, value_name = "FOLDER", default_value = "corpus")]
     out: PathBuf,
 }
 

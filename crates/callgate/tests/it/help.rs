@@ -38,7 +38,8 @@ fn a_wrong_command_line_is_exit_code_2() {
     check(&["serve", "--listen", "8787"], "write an IP address and a port");
     check(
         &["serve", "--upstream", "http://127.0.0.1:1", "--dialect", "yaml"],
-        "unknown dialect `yaml`; known are: xml, minimax, anthropic, dsml, ctl, ctl-heredoc, and `native`",
+        "unknown dialect `yaml`; known are: xml, minimax, anthropic, dsml, ctl, ctl-heredoc, json-object, \
+         json-whole, rcc, and `native`",
     );
     check(
         &["serve", "--upstream", "http://127.0.0.1:1", "--key-env", "CALLGATE_TEST_NOT_SET"],

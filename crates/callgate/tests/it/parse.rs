@@ -73,7 +73,8 @@ fn wrong_options_say_what_is_known() {
     };
     check(
         &["--dialect", "yaml"],
-        "unknown dialect `yaml`; known are: xml, minimax, anthropic, dsml, ctl, ctl-heredoc",
+        "unknown dialect `yaml`; known are: xml, minimax, anthropic, dsml, ctl, ctl-heredoc, \
+         json-object, json-whole, rcc",
     );
     check(&["--dialect", "xml", "--end", "eof"], "[possible values: stop, length, broken]");
     check(&["--dialect", "xml", "--tools", "no-such.json"], "cannot read no-such.json: ");
