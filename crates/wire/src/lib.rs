@@ -11,6 +11,7 @@ pub mod fault;
 pub mod id;
 pub mod loss;
 pub mod raw;
+pub mod responses;
 pub mod sse;
 pub mod turn;
 

@@ -1,0 +1,21 @@
+//! OpenAI Responses, as a server and as a client.
+
+pub mod encode;
+pub mod reply;
+pub mod stream;
+pub mod tool_map;
+
+mod call;
+mod envelope;
+mod error;
+mod item;
+mod log;
+mod open;
+mod passed;
+mod tell;
+mod view;
+
+pub use encode::{Encoder, Framing, Shape};
+pub use envelope::Echo;
+pub use stream::Decoder;
+pub use tool_map::ToolMap;

@@ -1,0 +1,11 @@
+//! A provider's whole reply as the events that a stream of it would give.
+//!
+//! It has no reading of its own: the stream's decoder takes the reply as its terminal event.
+
+use super::stream::Decoder;
+use crate::TurnEvent;
+
+/// Decodes a whole reply's JSON; the last event is `Done` or `Fault`.
+pub fn decode(json: &[u8], out: &mut Vec<TurnEvent>) {
+    Decoder::new().whole(json, out);
+}
