@@ -105,13 +105,13 @@ impl Items {
         self.slots.iter().filter(|slot| slot.is_call()).count()
     }
 
-    /// Takes the opening of an item.
+    /// Takes the opening of an item, and says what it is.
     pub(super) fn added(
         &mut self,
         index: Option<u64>,
         raw: &RawValue,
         out: &mut Vec<TurnEvent>,
-    ) -> Result<(), Fault> {
+    ) -> Result<Kind, Fault> {
         let item = view(raw)?;
         let id = word(item.id);
         let known =
@@ -125,8 +125,9 @@ impl Items {
             }
         };
         self.slots[at].name_it(&item);
+        let kind = self.slots[at].kind;
         self.tell(out);
-        Ok(())
+        Ok(kind)
     }
 
     /// Takes more of a text.
@@ -179,7 +180,18 @@ impl Items {
         (raw, channel): (&RawValue, Channel),
         out: &mut Vec<TurnEvent>,
     ) -> Result<(), Fault> {
-        let slot = self.at(place, channel.kind())?;
+        let part: PartView<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+        let kind = match word(part.kind).as_deref() {
+            Some("summary_text" | "reasoning_text") => Kind::Reasoning,
+            _ => Kind::Message,
+        };
+        let found = self.find(place).map(|at| (at, self.slots[at].kind));
+        let slot = match found {
+            // It is kept whole, with this part in it.
+            Some((_, Kind::Opaque)) => return Ok(()),
+            Some((at, Kind::Message | Kind::Reasoning)) => at,
+            _ => self.at(place, kind)?,
+        };
         self.part_at(slot, at, raw, channel, out)
     }
 

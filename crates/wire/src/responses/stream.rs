@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{
     error::{error_event, parse, reported},
-    item::{Channel, Items, Place},
+    item::{Channel, Items, Kind, Place},
     tell,
     view::{Event, Reply, Usage as UsageView},
 };
@@ -136,8 +136,10 @@ impl Decoder {
                 return self.terminal_of(kind, response, out);
             }
             "response.output_item.added" => {
-                if let Some(item) = event.item {
-                    items.added(index, item, out)?;
+                if let Some(item) = event.item
+                    && items.added(index, item, out)? == Kind::Opaque
+                {
+                    out.push(tell::event(raw));
                 }
             }
             "response.output_item.done" => {

@@ -1,0 +1,135 @@
+//! A provider's events and whole replies as turn events: every case under `tests/data/responses`.
+
+use std::{fs, path::Path};
+
+use callgate_wire::{
+    TurnEvent,
+    responses::{Decoder, reply},
+    sse,
+};
+
+use crate::show::show;
+
+/// A case: its name, the provider's bytes, and what they mean.
+fn cases() -> Vec<(String, Vec<u8>, Vec<String>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/responses");
+    let mut cases: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let events = fs::read_to_string(path.join("events.txt")).unwrap();
+            (
+                path.file_name().unwrap().to_string_lossy().into_owned(),
+                fs::read(path.join("stream.sse")).unwrap(),
+                events.lines().map(temporary).collect(),
+            )
+        })
+        .collect();
+    cases.sort();
+    assert!(cases.len() > 15);
+    cases
+}
+
+fn temporary(line: &str) -> String {
+    let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+    match word {
+        "summary" => format!("reasoning {}", rest.splitn(3, ' ').nth(2).unwrap()),
+        "encrypted" => format!("extra encrypted_content=\"{}\"", rest.split_once(' ').unwrap().1),
+        "annotation" | "item" | "part" | "event" => format!("extra {word}={rest}"),
+        _ => line.trim_end_matches(" custom").replace("\\n", "\n"),
+    }
+}
+
+fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<TurnEvent> {
+    let (mut frames, mut decoder) = (sse::Decoder::default(), Decoder::new());
+    let mut events = Vec::new();
+    for chunk in chunks {
+        frames
+            .push(chunk, &mut |frame| decoder.event(frame.event, frame.data, &mut events))
+            .unwrap();
+        // A clone in every state must go on as the original would.
+        decoder = decoder.clone();
+    }
+    events
+}
+
+#[test]
+fn every_case() {
+    for (name, stream, expected) in cases() {
+        assert_eq!(show(&decode([&stream[..]])), expected, "{name}");
+    }
+}
+
+#[test]
+fn every_cut() {
+    for (name, stream, expected) in cases() {
+        for cut in 0..=stream.len() {
+            let (first, second) = stream.split_at(cut);
+            assert_eq!(show(&decode([first, second])), expected, "{name} cut at {cut}");
+        }
+        assert_eq!(show(&decode(stream.chunks(1))), expected, "{name} byte by byte");
+    }
+}
+
+#[test]
+fn what_is_told_stays_told() {
+    for (name, stream, expected) in cases() {
+        for end in 0..=stream.len() {
+            let told = show(&decode([&stream[..end]]));
+            assert!(expected.starts_with(&told), "{name} up to {end}: {told:?}");
+        }
+    }
+}
+
+/// A turn without the pieces it came in: neighbours of one text joined, calls by ordinal.
+fn joined(lines: &[String]) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let mut calls: Vec<String> = Vec::new();
+    for line in lines {
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match word {
+            "call" | "args" => {
+                let (ordinal, rest) = rest.split_once(' ').unwrap();
+                let ordinal: usize = ordinal.parse().unwrap();
+                calls.resize(calls.len().max(ordinal + 1), String::new());
+                calls[ordinal] += rest;
+            }
+            "end" => calls[rest.parse::<usize>().unwrap()] += " end",
+            "text" | "reasoning" | "refusal"
+                if out.last().is_some_and(|last| last.starts_with(&format!("{word} "))) =>
+            {
+                out.last_mut().unwrap().push_str(rest);
+            }
+            "start" | "extra" if !line.contains("annotation") => {}
+            _ => out.push(line.clone()),
+        }
+    }
+    out.extend(calls);
+    out
+}
+
+#[test]
+fn whole_replies_mean_the_same() {
+    let mut count = 0;
+    for (name, stream, expected) in cases() {
+        let mut last = None;
+        sse::Decoder::default()
+            .push(&stream, &mut |frame| {
+                let Ok(event) = serde_json::from_slice::<serde_json::Value>(frame.data) else {
+                    return; // A half of a character, which a tree cannot hold.
+                };
+                let is_last = event["type"] != "response.created"
+                    && event["response"]["output"].as_array().is_some_and(|list| !list.is_empty());
+                if is_last {
+                    last = Some(event["response"].to_string());
+                }
+            })
+            .unwrap();
+        let Some(json) = last else { continue };
+        let mut events = Vec::new();
+        reply::decode(json.as_bytes(), &mut events);
+        assert_eq!(joined(&show(&events)), joined(&expected), "{name}");
+        count += 1;
+    }
+    assert!(count > 8);
+}

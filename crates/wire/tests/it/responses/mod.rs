@@ -1,0 +1,5 @@
+//! The Responses API.
+
+mod client;
+mod decode;
+mod encode;
