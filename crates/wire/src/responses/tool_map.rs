@@ -45,6 +45,8 @@ pub struct Origin {
 pub struct ToolMap {
     by_flat: HashMap<String, Origin>,
     by_origin: HashMap<(Option<String>, String), String>,
+    /// Flat names by the name inside a namespace; `None` if several namespaces have it.
+    by_name: HashMap<String, Option<String>>,
 }
 
 impl ToolMap {
@@ -64,6 +66,13 @@ impl ToolMap {
             name = format!("{}{suffix}", &plain[..plain.floor_char_boundary(room)]);
             count += 1;
         }
+        if origin.namespace.is_some() {
+            let unique = match self.by_name.get(&origin.name) {
+                None => Some(name.clone()),
+                Some(_) => None,
+            };
+            self.by_name.insert(origin.name.clone(), unique);
+        }
         self.by_flat.insert(name.clone(), origin);
         self.by_origin.insert(key, name.clone());
         name
@@ -75,11 +84,16 @@ impl ToolMap {
         self.by_flat.get(flat)
     }
 
-    /// The flat name of a tool, declared or not.
+    /// The flat name of a tool, declared or not. Models leave the namespace out, and clients take
+    /// that: a name that only one namespace has is enough.
     #[must_use]
     pub fn flat<'a>(&'a self, namespace: Option<&str>, name: &'a str) -> Cow<'a, str> {
-        // A model may leave the namespace out where that is not ambiguous.
-        match self.by_origin.get(&(namespace.map(str::to_owned), name.to_owned())) {
+        let exact = self.by_origin.get(&(namespace.map(str::to_owned), name.to_owned()));
+        let unique = || match namespace {
+            None => self.by_name.get(name).and_then(Option::as_ref),
+            Some(_) => None,
+        };
+        match exact.or_else(unique) {
             Some(flat) => Cow::Borrowed(flat),
             None => flat(namespace, name),
         }
@@ -156,6 +170,10 @@ mod tests {
         check(&mut map, None, "mcp__srv__echo_2", "mcp__srv__echo_2_2");
         assert_eq!(map.flat(Some("a"), "b"), "a__b");
         assert_eq!(map.origin("a__b"), None);
+        map.insert(origin(ToolKind::Custom, Some("functions"), "exec"));
+        assert_eq!(map.flat(None, "exec"), "functions__exec");
+        map.insert(origin(ToolKind::Custom, Some("others"), "exec"));
+        assert_eq!(map.flat(None, "exec"), "exec");
         let long = "n".repeat(60);
         let flat = map.insert(origin(ToolKind::Custom, Some("space"), &long));
         assert_eq!(flat.len(), 64);
@@ -182,7 +200,8 @@ mod tests {
 
         #[test]
         fn inputs_survive(input: String) {
-            prop_assert_eq!(unwrap(&wrap(&input)), input.as_str());
+            let wrapped = wrap(&input);
+            prop_assert_eq!(unwrap(&wrapped), input.as_str());
         }
     }
 

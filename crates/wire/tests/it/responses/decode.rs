@@ -1,4 +1,4 @@
-//! A provider's events and whole replies as turn events: every case under `tests/data/responses`.
+//! A provider's events and whole replies as turn events: every case under `tests/data/responses/stream`.
 
 use std::{fs, path::Path};
 
@@ -12,7 +12,7 @@ use crate::show::show;
 
 /// A case: its name, the provider's bytes, and what they mean.
 fn cases() -> Vec<(String, Vec<u8>, Vec<String>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/responses");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/responses/stream");
     let mut cases: Vec<_> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| {

@@ -270,7 +270,8 @@ fn counts() {
 
 /// The provider's frames of the case `text`, up to some event.
 fn frames(case: &str) -> Vec<String> {
-    let path = format!("{}/tests/data/responses/{case}/stream.sse", env!("CARGO_MANIFEST_DIR"));
+    let path =
+        format!("{}/tests/data/responses/stream/{case}/stream.sse", env!("CARGO_MANIFEST_DIR"));
     let mut frames = Vec::new();
     sse::Decoder::default()
         .push(&std::fs::read(path).unwrap(), &mut |frame| {

@@ -3,3 +3,4 @@
 mod client;
 mod decode;
 mod encode;
+mod request;
