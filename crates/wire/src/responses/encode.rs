@@ -4,17 +4,29 @@
 //! `response.created` and ends in exactly one of completed, incomplete and failed. The items of the
 //! reply are kept until its end, since the last event repeats them all.
 
+use std::collections::HashSet;
+
+use serde_json::value::RawValue;
+
 use super::{
-    call,
+    call::Call,
     envelope::{Echo, Envelope, Status},
-    item::Channel,
     log::Log,
     open::Open,
+    slot::Channel,
     tool_map::ToolMap,
+    view::Item,
 };
-use crate::{Fault, Finish, ReplyEvent, Usage, id, raw};
+use crate::{
+    Api, Fault, Finish, ReplyEvent, Usage, Vendor, VendorKind,
+    chat::view::{Any, word},
+    id, raw,
+};
 
 pub use crate::chat::Framing;
+
+/// A longer id of an item is replaced.
+const ID_MAX: usize = 64;
 
 /// What a client's request says of its reply.
 #[derive(Clone, Debug, Default)]
@@ -46,8 +58,41 @@ pub struct Encoder {
     pub(super) next: u64,
     /// Output indexes of the provider and what they are here, for items that are kept as they are.
     pub(super) opaque: Vec<(u64, u64)>,
+    /// What names the item whose content comes next.
+    head: Option<Head>,
+    /// What names the items of calls.
+    calls: Vec<Head>,
+    /// The ids of items so far.
+    pub(super) ids: HashSet<String>,
     /// A body that stands for all of this.
     pub(super) whole: Option<String>,
+}
+
+/// How a provider of the same API named an item.
+#[derive(Clone, Debug, Default)]
+struct Head {
+    /// Whether it is a message or reasoning; `None` for a call.
+    is_message: Option<bool>,
+    id: String,
+    call_id: String,
+    phase: Option<String>,
+}
+
+impl Head {
+    fn of(json: &str) -> Self {
+        let item: Item<'_> = serde_json::from_str(json).unwrap_or_default();
+        let text = |raw| word(raw).unwrap_or_default().into_owned();
+        Self {
+            is_message: match word(item.kind).as_deref() {
+                Some("message") => Some(true),
+                Some("reasoning") => Some(false),
+                _ => None,
+            },
+            id: text(item.id),
+            call_id: text(item.call_id),
+            phase: word(item.phase).map(Into::into),
+        }
+    }
 }
 
 impl Encoder {
@@ -64,6 +109,9 @@ impl Encoder {
             output: Vec::new(),
             next: 0,
             opaque: Vec::new(),
+            head: None,
+            calls: Vec::new(),
+            ids: HashSet::new(),
             whole: None,
         }
     }
@@ -85,52 +133,80 @@ impl Encoder {
                     self.envelope.extra(name, value);
                 }
             }
-            ReplyEvent::Text(text) => self.text(Channel::Text, &text, out),
-            ReplyEvent::Reasoning(text) => self.text(Channel::Reasoning, &text, out),
-            ReplyEvent::Refusal(text) => self.text(Channel::Refusal, &text, out),
+            ReplyEvent::Text(text) => self.text(Channel::Text, 0, &text, out),
+            ReplyEvent::Reasoning(text) => self.text(Channel::Reasoning, 0, &text, out),
+            ReplyEvent::Refusal(text) => self.text(Channel::Refusal, 0, &text, out),
             ReplyEvent::Call { id, name, arguments } => self.call(&id, &name, &arguments, out),
-            ReplyEvent::Extra { name, value } => match name.as_str() {
-                "annotation" => {
-                    let json = raw::one_line(value.get()).into_owned();
-                    self.message(out);
-                    let Self { open, log, .. } = self;
-                    if let Some(open) = open.last_mut() {
-                        open.annotation(&json, log, out);
-                    }
+            ReplyEvent::Summary { index, text } => {
+                self.text(Channel::Summary, index, &text, out);
+            }
+            ReplyEvent::Annotation(value) => {
+                let json = raw::one_line(value.get());
+                self.item(true, out);
+                let Self { open, log, .. } = self;
+                if let Some(open) = open.last_mut() {
+                    open.annotation(&json, log, out);
                 }
-                "part" => {
-                    let json = raw::one_line(value.get()).into_owned();
-                    self.message(out);
-                    let Self { open, log, .. } = self;
-                    if let Some(open) = open.last_mut() {
-                        open.other(&json, log, out);
-                    }
-                }
-                "encrypted_content" => {
-                    self.item(false, out);
-                    if let Some(open) = self.open.last_mut() {
-                        open.sealed = Some(raw::one_line(value.get()).into_owned());
-                    }
-                    self.close("completed", out);
-                }
-                "item" => self.opaque_item(value.get(), out),
-                "event" => self.opaque_event(value.get(), out),
-                name => self.envelope.extra(name, &value),
-            },
+            }
+            ReplyEvent::Vendor(Vendor { api: Api::Responses, kind, value }) => {
+                self.vendor(kind, &value, out);
+            }
+            // They belong to other APIs.
+            ReplyEvent::Vendor(_) | ReplyEvent::Extra { .. } => {}
             ReplyEvent::Passed { json } => self.passed(json, out),
             ReplyEvent::Finish { finish, usage } => self.finish(&finish, usage.as_ref(), out),
             ReplyEvent::Fault(fault) => self.fault(&fault, out),
         }
     }
 
-    fn text(&mut self, channel: Channel, text: &str, out: &mut Vec<u8>) {
+    fn vendor(&mut self, kind: VendorKind, value: &RawValue, out: &mut Vec<u8>) {
+        let json = raw::one_line(value.get());
+        match kind {
+            VendorKind::Head => {
+                let head = Head::of(&json);
+                let is_open = self.open.last().is_some_and(|open| head.id == open.id);
+                match head.is_message {
+                    None => self.calls.push(head),
+                    Some(_) if is_open && !head.id.is_empty() => {}
+                    Some(_) => {
+                        self.close("completed", out);
+                        self.head = Some(head);
+                    }
+                }
+            }
+            VendorKind::Item => self.opaque_item(&json, out),
+            VendorKind::Event => self.opaque_event(&json, out),
+            VendorKind::Part => {
+                self.item(true, out);
+                let Self { open, log, .. } = self;
+                if let Some(open) = open.last_mut() {
+                    open.other(&json, log, out);
+                }
+            }
+            VendorKind::Sealed => {
+                self.item(false, out);
+                if let Some(open) = self.open.last_mut() {
+                    open.sealed = Some(json.into_owned());
+                }
+            }
+            VendorKind::Members => {
+                if let Ok(Any { members }) = serde_json::from_str::<Any<'_>>(&json) {
+                    for (name, value) in members {
+                        self.envelope.extra(&name, value);
+                    }
+                }
+            }
+        }
+    }
+
+    fn text(&mut self, channel: Channel, at: u32, text: &str, out: &mut Vec<u8>) {
         if text.is_empty() {
             return;
         }
         self.item(matches!(channel, Channel::Text | Channel::Refusal), out);
         let Self { open, log, .. } = self;
         if let Some(open) = open.last_mut() {
-            open.text(channel, text, log, out);
+            open.text(channel, at, text, log, out);
         }
     }
 
@@ -138,13 +214,13 @@ impl Encoder {
         self.begin(out);
         self.close("completed", out);
         let index = self.index();
-        let call = call::Call::of(&self.tools, id, name, arguments);
-        let item = call.write(&self.item_id(call.prefix(), index), index, &mut self.log, out);
-        self.output.push((index, item));
-    }
-
-    fn message(&mut self, out: &mut Vec<u8>) {
-        self.item(true, out);
+        let known = self.calls.iter().position(|head| head.call_id == id);
+        let item = known.map(|at| self.calls.swap_remove(at).id).unwrap_or_default();
+        let prefix = Call::of(&self.tools, id, name, arguments).prefix();
+        let item = self.free_id(item, prefix, index);
+        let json =
+            Call::of(&self.tools, id, name, arguments).write(&item, index, &mut self.log, out);
+        self.output.push((index, json));
     }
 
     /// Makes sure that the one open item is a message, or reasoning.
@@ -158,7 +234,10 @@ impl Encoder {
         self.close("completed", out);
         let index = self.index();
         let prefix = if is_message { "msg" } else { "rs" };
-        let open = Open::new(is_message, self.item_id(prefix, index), index);
+        let head = self.head.take().filter(|head| head.is_message == Some(is_message));
+        let Head { id, phase, .. } = head.unwrap_or_default();
+        let id = self.free_id(id, prefix, index);
+        let open = Open::new(is_message, id, index, phase);
         open.begin(&mut self.log, out);
         self.open.push(open);
     }
@@ -243,8 +322,18 @@ impl Encoder {
         self.next - 1
     }
 
-    /// The id of an item: made from the reply's id, so that stream and whole reply agree.
-    pub(super) fn item_id(&self, prefix: &str, index: u64) -> String {
+    /// The id of an item: the one that it came with, if it is new in the reply, else one made from the
+    /// reply's id, so that stream and whole reply agree.
+    fn free_id(&mut self, id: String, prefix: &str, index: u64) -> String {
+        let id = match id.is_empty() || id.len() > ID_MAX || self.ids.contains(&id) {
+            true => self.item_id(prefix, index),
+            false => id,
+        };
+        self.ids.insert(id.clone());
+        id
+    }
+
+    fn item_id(&self, prefix: &str, index: u64) -> String {
         let id = self.envelope.id.strip_prefix("resp_").unwrap_or(&self.envelope.id);
         let id: String = id
             .chars()

@@ -10,47 +10,21 @@
 use serde_json::value::RawValue;
 
 use super::{
+    slot::{Channel, Kind, Slot, kind},
     tell,
+    tool_map::ToolMap,
     view::{Item as ItemView, Part as PartView},
 };
 use crate::{
-    Code, Fault, TurnEvent,
+    Fault, TurnEvent,
     chat::{
         error::{protocol, snippet},
         view::{is_string, word},
     },
-    escape::{self, Unescape},
 };
 
 /// A reply with more items is a broken provider.
 const MAX_ITEMS: usize = 4096;
-/// An item with more parts is, too.
-const MAX_PARTS: usize = 4096;
-
-/// What an item is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Message,
-    Reasoning,
-    Function,
-    Custom,
-    /// Anything else: kept as it is.
-    Opaque,
-}
-
-/// A text inside an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Channel {
-    Text,
-    Refusal,
-    Reasoning,
-    Summary,
-    /// A function's arguments, or a custom tool's input.
-    Input,
-    /// A part of a type that is not known.
-    Opaque,
-}
-
 /// What an event says of its place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'a> {
@@ -61,45 +35,23 @@ pub(super) struct Place<'a> {
 /// All items of one reply.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Items {
-    slots: Vec<Slot>,
+    pub(super) slots: Vec<Slot>,
     /// How many calls have been told of. They are told of in the order of their items, so a call
     /// waits for the name of an earlier one.
     calls: u32,
     /// Slots before this one need no telling any more.
     first_untold: usize,
-}
-
-#[derive(Clone, Debug)]
-struct Slot {
-    kind: Kind,
-    index: Option<u64>,
-    id: Option<String>,
-    call_id: Option<String>,
-    namespace: Option<String>,
-    name: Option<String>,
-    parts: Vec<Part>,
-    /// What the item's opening held; it counts only if nothing else comes.
-    opening: Option<Box<RawValue>>,
-    /// The call's ordinal, once it has been told of.
-    call: Option<u32>,
-    /// How much of the input has been told.
-    told_bytes: usize,
-    sealed: bool,
-    ended: bool,
-    /// The final output has named it.
-    is_final: bool,
-}
-
-#[derive(Clone, Debug)]
-struct Part {
-    channel: Channel,
-    at: u64,
-    halves: Unescape,
-    text: String,
-    annotations: usize,
+    /// The item whose text was told last.
+    current: Option<usize>,
+    tools: ToolMap,
 }
 
 impl Items {
+    /// No items so far, and what the declared tools are.
+    pub(super) fn new(tools: ToolMap) -> Self {
+        Self { tools, ..Self::default() }
+    }
+
     /// How many calls there are so far.
     pub(super) fn calls(&self) -> usize {
         self.slots.iter().filter(|slot| slot.is_call()).count()
@@ -205,7 +157,8 @@ impl Items {
     ) -> Result<(), Fault> {
         let slot = self.at(place, Kind::Message)?;
         self.slots[slot].part(Channel::Text, at)?.annotations += 1;
-        out.push(tell::annotation(raw));
+        self.turn_to(slot, out);
+        out.push(TurnEvent::Annotation(raw.to_owned()));
         Ok(())
     }
 
@@ -284,129 +237,7 @@ impl Items {
         self.tell(out);
     }
 
-    /// Takes all of an item.
-    fn take(
-        &mut self,
-        at: usize,
-        raw: &RawValue,
-        item: &ItemView<'_>,
-        out: &mut Vec<TurnEvent>,
-    ) -> Result<(), Fault> {
-        let slot = &mut self.slots[at];
-        if slot.kind == Kind::Opaque {
-            if !slot.ended {
-                slot.ended = true;
-                out.push(tell::item(raw));
-            }
-            return Ok(());
-        }
-        slot.name_it(item);
-        let is_open = matches!(word(item.status).as_deref(), Some("in_progress" | "incomplete"));
-        let lists = [(&item.summary, Channel::Summary), (&item.content, Channel::Reasoning)];
-        for (list, channel) in lists {
-            for (i, raw) in (0..).zip(list.as_deref().unwrap_or_default()) {
-                self.part_at(at, i, raw, channel, out)?;
-            }
-        }
-        let slot = &mut self.slots[at];
-        if let Some(sealed) = item.encrypted_content.filter(|raw| is_string(raw))
-            && slot.kind == Kind::Reasoning
-            && !slot.sealed
-        {
-            slot.sealed = true;
-            out.push(tell::sealed(raw, sealed));
-        }
-        if let Some(raw) = item.arguments.or(item.input)
-            && slot.is_call()
-        {
-            self.whole_at(at, Channel::Input, 0, raw, out)?;
-        }
-        if !is_open {
-            self.end(at, out);
-        }
-        self.tell(out);
-        Ok(())
-    }
-
-    fn part_at(
-        &mut self,
-        slot: usize,
-        at: u64,
-        raw: &RawValue,
-        channel: Channel,
-        out: &mut Vec<TurnEvent>,
-    ) -> Result<(), Fault> {
-        let part: PartView<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
-        match (word(part.kind).as_deref(), part.text, part.refusal) {
-            (Some("output_text" | "text"), Some(text), _) => {
-                self.whole_at(slot, Channel::Text, at, text, out)?;
-                let known = self.slots[slot].part(Channel::Text, at)?;
-                for raw in part.annotations.iter().flatten().skip(known.annotations) {
-                    known.annotations += 1;
-                    out.push(tell::annotation(raw));
-                }
-                Ok(())
-            }
-            (Some("refusal"), _, Some(text)) => {
-                self.whole_at(slot, Channel::Refusal, at, text, out)
-            }
-            (Some("summary_text" | "reasoning_text"), Some(text), _) => {
-                self.whole_at(slot, channel, at, text, out)
-            }
-            (Some("output_text" | "text" | "refusal" | "summary_text" | "reasoning_text"), ..) => {
-                Ok(())
-            }
-            _ => {
-                let part = self.slots[slot].part(Channel::Opaque, at)?;
-                if part.text.is_empty() {
-                    part.text.push_str(raw.get());
-                    out.push(tell::part(raw));
-                }
-                Ok(())
-            }
-        }
-    }
-
-    fn whole_at(
-        &mut self,
-        slot_at: usize,
-        channel: Channel,
-        at: u64,
-        raw: &RawValue,
-        out: &mut Vec<TurnEvent>,
-    ) -> Result<(), Fault> {
-        let whole = if is_string(raw) { escape::unescape(raw.get()) } else { raw.get().into() };
-        let slot = &mut self.slots[slot_at];
-        let ended = slot.ended;
-        let part = slot.part(channel, at)?;
-        if let Some(rest) = whole.strip_prefix(part.text.as_str()) {
-            if rest.is_empty() {
-                return Ok(());
-            }
-            if ended && channel == Channel::Input {
-                return Err(slot.behind_its_end());
-            }
-            part.halves = Unescape::default();
-            part.text.push_str(rest);
-            let rest = rest.to_owned();
-            self.news(slot_at, channel, at, rest, out);
-        } else if channel == Channel::Input
-            && !whole.is_empty()
-            && !is_same_json(&part.text, &whole)
-        {
-            // Text that has been shown stands. A call that is two things must not run.
-            let name = slot.name.as_deref().unwrap_or_default();
-            return Err(protocol(format!(
-                "The provider sent a call of `{name}` whose deltas and whole input disagree: {} and {}",
-                snippet(&slot.parts.first().map_or_else(String::new, |part| part.text.clone())),
-                snippet(&whole)
-            ))
-            .detail("call_id", slot.call_id.clone()));
-        }
-        Ok(())
-    }
-
-    fn news(
+    pub(super) fn news(
         &mut self,
         slot: usize,
         channel: Channel,
@@ -417,7 +248,8 @@ impl Items {
         if channel == Channel::Input {
             self.tell(out);
         } else if !text.is_empty() {
-            out.push(tell::text(channel, self.slots[slot].id.as_deref(), at, text));
+            self.turn_to(slot, out);
+            out.push(tell::text(channel, at, text));
         }
     }
 
@@ -450,21 +282,7 @@ impl Items {
                 "The provider opened more than {MAX_ITEMS} items in one reply."
             )));
         }
-        self.slots.push(Slot {
-            kind,
-            index,
-            id: id.map(str::to_owned),
-            call_id: None,
-            namespace: None,
-            name: None,
-            parts: Vec::new(),
-            opening: None,
-            call: None,
-            told_bytes: 0,
-            sealed: false,
-            ended: false,
-            is_final: false,
-        });
+        self.slots.push(Slot::new(kind, index, id));
         Ok(self.slots.len() - 1)
     }
 
@@ -479,7 +297,7 @@ impl Items {
         }
     }
 
-    fn end(&mut self, at: usize, out: &mut Vec<TurnEvent>) {
+    pub(super) fn end(&mut self, at: usize, out: &mut Vec<TurnEvent>) {
         if self.slots[at].ended {
             return;
         }
@@ -487,42 +305,26 @@ impl Items {
         let slot = &mut self.slots[at];
         slot.ended = true;
         slot.opening = None;
-        if let Some(call) = slot.call {
-            out.push(TurnEvent::CallEnd { call });
-        }
+        slot.tell_end(out);
         self.tell(out);
     }
 
     /// Tells of every call that need not wait, and of the input that has come for it.
-    fn tell(&mut self, out: &mut Vec<TurnEvent>) {
+    pub(super) fn tell(&mut self, out: &mut Vec<TurnEvent>) {
         for at in self.first_untold..self.slots.len() {
             let slot = &mut self.slots[at];
             if slot.is_call() {
-                if slot.call.is_none() && slot.name.is_none() && !slot.ended {
-                    break;
-                }
                 let is_new = slot.call.is_none();
-                let call = *slot.call.get_or_insert_with(|| {
-                    self.calls += 1;
-                    self.calls - 1
-                });
                 if is_new {
-                    out.push(tell::call(
-                        call,
-                        slot.call_id.as_deref(),
-                        slot.kind == Kind::Custom,
-                        slot.namespace.as_deref(),
-                        slot.name.as_deref().unwrap_or_default(),
-                    ));
+                    if slot.name.is_none() && !slot.ended {
+                        break;
+                    }
+                    slot.tell_start(self.calls, &self.tools, out);
+                    self.calls += 1;
                 }
-                let input = slot.parts.first().map_or("", |part| part.text.as_str());
-                if input.len() > slot.told_bytes {
-                    let arguments = input[slot.told_bytes..].to_owned();
-                    slot.told_bytes = input.len();
-                    out.push(TurnEvent::CallDelta { call, arguments });
-                }
+                slot.tell_input(out);
                 if is_new && slot.ended {
-                    out.push(TurnEvent::CallEnd { call });
+                    slot.tell_end(out);
                 }
             }
             if at == self.first_untold && slot.ended {
@@ -530,73 +332,11 @@ impl Items {
             }
         }
     }
-}
 
-impl Slot {
-    fn is_call(&self) -> bool {
-        matches!(self.kind, Kind::Function | Kind::Custom)
-    }
-
-    fn part(&mut self, channel: Channel, at: u64) -> Result<&mut Part, Fault> {
-        let found = self.parts.iter().rposition(|part| part.channel == channel && part.at == at);
-        let found = match found {
-            Some(found) => found,
-            None if self.parts.len() == MAX_PARTS => {
-                return Err(protocol(format!(
-                    "The provider sent more than {MAX_PARTS} parts in one item."
-                )));
-            }
-            None => {
-                let (halves, text) = (Unescape::default(), String::new());
-                self.parts.push(Part { channel, at, halves, text, annotations: 0 });
-                self.parts.len() - 1
-            }
-        };
-        Ok(&mut self.parts[found])
-    }
-
-    /// Takes what names a call, as soon as it is there.
-    fn name_it(&mut self, item: &ItemView<'_>) {
-        if self.is_call() && self.call.is_none() {
-            if word(item.kind).is_some() {
-                self.kind = kind(item);
-            }
-            let keep = |known: &mut Option<String>, raw| {
-                *known = known.take().or_else(|| word(raw).map(Into::into));
-            };
-            keep(&mut self.call_id, item.call_id);
-            keep(&mut self.namespace, item.namespace);
-            keep(&mut self.name, item.name);
-        }
-    }
-
-    /// Whether an item can be this one.
-    fn may_be(&self, kind: Kind, item: &ItemView<'_>) -> bool {
-        let same_call = match (self.call_id.as_deref(), word(item.call_id)) {
-            (Some(known), Some(id)) => known == id,
-            _ => true,
-        };
-        let both_calls = self.is_call() && matches!(kind, Kind::Function | Kind::Custom);
-        (self.kind == kind || both_calls) && same_call
-    }
-
-    fn behind_its_end(&self) -> Fault {
-        let name = self.name.as_deref().unwrap_or_default();
-        Fault::new(
-            Code::UpstreamProtocol,
-            format!("The provider sent input for a call of `{name}` after it had ended."),
-        )
-        .detail("call_id", self.call_id.clone())
-    }
-}
-
-impl Channel {
-    /// The kind of item it belongs to.
-    fn kind(self) -> Kind {
-        match self {
-            Self::Text | Self::Refusal | Self::Opaque => Kind::Message,
-            Self::Reasoning | Self::Summary => Kind::Reasoning,
-            Self::Input => Kind::Function,
+    /// Names the item whose text follows, if it is another one than before.
+    pub(super) fn turn_to(&mut self, at: usize, out: &mut Vec<TurnEvent>) {
+        if self.current.replace(at) != Some(at) {
+            out.push(self.slots[at].head());
         }
     }
 }
@@ -608,20 +348,4 @@ fn view(raw: &RawValue) -> Result<ItemView<'_>, Fault> {
             snippet(raw.get())
         ))
     })
-}
-
-fn kind(item: &ItemView<'_>) -> Kind {
-    match word(item.kind).as_deref() {
-        Some("message") => Kind::Message,
-        Some("reasoning") => Kind::Reasoning,
-        Some("function_call") => Kind::Function,
-        Some("custom_tool_call") => Kind::Custom,
-        _ => Kind::Opaque,
-    }
-}
-
-/// Whether two texts are the same JSON value, written with other blanks.
-fn is_same_json(a: &str, b: &str) -> bool {
-    use serde_json::{Value, from_str};
-    matches!((from_str::<Value>(a), from_str::<Value>(b)), (Ok(a), Ok(b)) if a == b)
 }

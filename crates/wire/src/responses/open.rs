@@ -3,7 +3,7 @@
 //! It writes the events between an item's opening and its end; calls and items of other kinds are
 //! written at once and never stand here.
 
-use super::{item::Channel, log::Log};
+use super::{log::Log, slot::Channel};
 use crate::{escape, escape::Unescape};
 
 /// An item that is open.
@@ -19,11 +19,15 @@ pub(super) struct Open {
     part: Option<Part>,
     /// The reasoning's encrypted content, as JSON text.
     pub(super) sealed: Option<String>,
+    /// What the message is in its turn.
+    phase: Option<String>,
 }
 
 #[derive(Clone, Debug)]
 struct Part {
     channel: Channel,
+    /// The provider's index of a part of a summary; another one begins another part.
+    key: u32,
     text: String,
     halves: Unescape,
     annotations: Vec<String>,
@@ -31,9 +35,9 @@ struct Part {
 
 impl Open {
     /// An item nobody has been told of.
-    pub(super) fn new(is_message: bool, id: String, index: u64) -> Self {
+    pub(super) fn new(is_message: bool, id: String, index: u64, phase: Option<String>) -> Self {
         let (content, summary) = (Vec::new(), Vec::new());
-        Self { is_message, id, index, content, summary, part: None, sealed: None }
+        Self { is_message, id, index, content, summary, part: None, sealed: None, phase }
     }
 
     /// Opens an item.
@@ -44,8 +48,15 @@ impl Open {
     }
 
     /// Writes more of a text, in the open part if it is one of `channel`, else in a new one.
-    pub(super) fn text(&mut self, channel: Channel, text: &str, log: &mut Log, out: &mut Vec<u8>) {
-        self.part(channel, log, out);
+    pub(super) fn text(
+        &mut self,
+        channel: Channel,
+        key: u32,
+        text: &str,
+        log: &mut Log,
+        out: &mut Vec<u8>,
+    ) {
+        self.part(channel, key, log, out);
         let at = self.at(channel);
         if let Some(part) = &mut self.part {
             part.text.push_str(text);
@@ -67,7 +78,7 @@ impl Open {
 
     /// Adds an annotation to the message's text.
     pub(super) fn annotation(&mut self, json: &str, log: &mut Log, out: &mut Vec<u8>) {
-        self.part(Channel::Text, log, out);
+        self.part(Channel::Text, 0, log, out);
         let at = self.at(Channel::Text);
         let Some(part) = &mut self.part else { return };
         part.annotations.push(json.to_owned());
@@ -146,8 +157,8 @@ impl Open {
     }
 
     /// Notes an opened part that has been written elsewhere.
-    pub(super) fn heard_part(&mut self, channel: Channel) {
-        self.part = Some(Part::new(channel));
+    pub(super) fn heard_part(&mut self, channel: Channel, key: u32) {
+        self.part = Some(Part::new(channel, key));
     }
 
     /// Notes a finished part that has been written elsewhere.
@@ -158,22 +169,22 @@ impl Open {
 
     /// Notes text that has been written elsewhere, as a literal.
     pub(super) fn heard_text(&mut self, channel: Channel, literal: &str) {
-        let part = self.part.get_or_insert_with(|| Part::new(channel));
+        let part = self.part.get_or_insert_with(|| Part::new(channel, 0));
         part.halves.push(literal, &mut part.text);
     }
 
     /// Notes an annotation that has been written elsewhere.
     pub(super) fn heard_annotation(&mut self, json: &str) {
-        let part = self.part.get_or_insert_with(|| Part::new(Channel::Text));
+        let part = self.part.get_or_insert_with(|| Part::new(Channel::Text, 0));
         part.annotations.push(json.to_owned());
     }
 
-    fn part(&mut self, channel: Channel, log: &mut Log, out: &mut Vec<u8>) {
-        if self.part.as_ref().is_some_and(|part| part.channel == channel) {
+    fn part(&mut self, channel: Channel, key: u32, log: &mut Log, out: &mut Vec<u8>) {
+        if self.part.as_ref().is_some_and(|part| part.channel == channel && part.key == key) {
             return;
         }
         self.end_part(log, out);
-        let part = Part::new(channel);
+        let part = Part::new(channel, key);
         let kind = match channel {
             Channel::Summary => "response.reasoning_summary_part.added",
             _ => "response.content_part.added",
@@ -219,6 +230,10 @@ impl Open {
             out.extend_from_slice(status.as_bytes());
             out.extend_from_slice(br#"","role":"assistant","content":"#);
             list(&self.content, &mut out);
+            if let Some(phase) = &self.phase {
+                out.extend_from_slice(br#","phase":"#);
+                escape::write(phase, &mut out);
+            }
         } else {
             out.extend_from_slice(br#","type":"reasoning","status":""#);
             out.extend_from_slice(status.as_bytes());
@@ -239,9 +254,9 @@ impl Open {
 }
 
 impl Part {
-    fn new(channel: Channel) -> Self {
+    fn new(channel: Channel, key: u32) -> Self {
         let (text, halves, annotations) = (String::new(), Unescape::default(), Vec::new());
-        Self { channel, text, halves, annotations }
+        Self { channel, key, text, halves, annotations }
     }
 
     fn json(&self) -> String {

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use super::{
     encode::{Encoder, Framing},
     envelope::Envelope,
-    item::Channel,
     open::Open,
+    slot::Channel,
     view::{Event, Item, Reply},
 };
 use crate::{
@@ -67,7 +67,9 @@ impl Encoder {
                     }
                 };
                 let id = word(item.id).unwrap_or_default().into_owned();
-                self.open.push(Open::new(is_message, id, index));
+                self.ids.insert(id.clone());
+                let phase = word(item.phase).map(Into::into);
+                self.open.push(Open::new(is_message, id, index, phase));
             }
             "response.output_item.done" => {
                 self.next = self.next.max(index.saturating_add(1));
@@ -79,7 +81,8 @@ impl Encoder {
             }
             "response.content_part.added" | "response.reasoning_summary_part.added" => {
                 if let (Some(open), Some(part)) = (open, event.part) {
-                    open.heard_part(channel_of(kind, part));
+                    let key = count(event.summary_index).and_then(|key| key.try_into().ok());
+                    open.heard_part(channel_of(kind, part), key.unwrap_or(0));
                 }
             }
             "response.content_part.done" | "response.reasoning_summary_part.done" => {

@@ -7,8 +7,10 @@ use serde_json::value::RawValue;
 
 use super::{
     error::{error_event, parse, reported},
-    item::{Channel, Items, Kind, Place},
+    item::{Items, Place},
+    slot::{Channel, Kind},
     tell,
+    tool_map::ToolMap,
     view::{Event, Reply, Usage as UsageView},
 };
 use crate::{
@@ -38,10 +40,10 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder for one reply.
+    /// A decoder for one reply. `tools` gives the flat names of the tools that were declared.
     #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(tools: ToolMap) -> Self {
+        Self { items: Items::new(tools), ..Self::default() }
     }
 
     /// Takes one event's JSON. `name` is its `event:` field, which counts if the JSON has no type.
@@ -196,6 +198,7 @@ impl Decoder {
             });
             return;
         }
+        let mut changed = Vec::new();
         for (name, value) in members {
             let known = self.envelope.iter_mut().find(|(known, _)| known == name);
             match known {
@@ -203,7 +206,10 @@ impl Decoder {
                 Some((_, known)) => *known = (*value).to_owned(),
                 None => self.envelope.push((name.to_string(), (*value).to_owned())),
             }
-            out.push(TurnEvent::Extra { name: name.to_string(), value: (*value).to_owned() });
+            changed.push((name.as_ref(), *value));
+        }
+        if !changed.is_empty() {
+            out.push(tell::members(&changed));
         }
     }
 

@@ -30,7 +30,6 @@ view! {
         "refusal" => refusal: &'a RawValue,
         "arguments" => arguments: &'a RawValue,
         "input" => input: &'a RawValue,
-        "output" => output: &'a RawValue,
         "error" => error: &'a RawValue,
     }
 }
@@ -72,6 +71,7 @@ view! {
         "namespace" => namespace: &'a RawValue,
         "arguments" => arguments: &'a RawValue,
         "input" => input: &'a RawValue,
+        "phase" => phase: &'a RawValue,
     }
 }
 

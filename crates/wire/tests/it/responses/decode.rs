@@ -3,8 +3,8 @@
 use std::{fs, path::Path};
 
 use callgate_wire::{
-    TurnEvent,
-    responses::{Decoder, reply},
+    TurnEvent, raw,
+    responses::{Decoder, ToolMap, reply},
     sse,
 };
 
@@ -21,7 +21,7 @@ fn cases() -> Vec<(String, Vec<u8>, Vec<String>)> {
             (
                 path.file_name().unwrap().to_string_lossy().into_owned(),
                 fs::read(path.join("stream.sse")).unwrap(),
-                events.lines().map(temporary).collect(),
+                events.lines().map(str::to_owned).collect(),
             )
         })
         .collect();
@@ -30,18 +30,8 @@ fn cases() -> Vec<(String, Vec<u8>, Vec<String>)> {
     cases
 }
 
-fn temporary(line: &str) -> String {
-    let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-    match word {
-        "summary" => format!("reasoning {}", rest.splitn(3, ' ').nth(2).unwrap()),
-        "encrypted" => format!("extra encrypted_content=\"{}\"", rest.split_once(' ').unwrap().1),
-        "annotation" | "item" | "part" | "event" => format!("extra {word}={rest}"),
-        _ => line.trim_end_matches(" custom").replace("\\n", "\n"),
-    }
-}
-
 fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<TurnEvent> {
-    let (mut frames, mut decoder) = (sse::Decoder::default(), Decoder::new());
+    let (mut frames, mut decoder) = (sse::Decoder::default(), Decoder::default());
     let mut events = Vec::new();
     for chunk in chunks {
         frames
@@ -95,12 +85,16 @@ fn joined(lines: &[String]) -> Vec<String> {
                 calls[ordinal] += rest;
             }
             "end" => calls[rest.parse::<usize>().unwrap()] += " end",
+            "summary" if out.last().is_some_and(|last| last.starts_with(&line[..10])) => {
+                out.last_mut().unwrap().push_str(&rest[2..]);
+            }
             "text" | "reasoning" | "refusal"
                 if out.last().is_some_and(|last| last.starts_with(&format!("{word} "))) =>
             {
                 out.last_mut().unwrap().push_str(rest);
             }
-            "start" | "extra" if !line.contains("annotation") => {}
+            // A whole reply has one envelope and no events.
+            "start" | "Members" | "Event" => {}
             _ => out.push(line.clone()),
         }
     }
@@ -121,14 +115,21 @@ fn whole_replies_mean_the_same() {
                 let is_last = event["type"] != "response.created"
                     && event["response"]["output"].as_array().is_some_and(|list| !list.is_empty());
                 if is_last {
-                    last = Some(event["response"].to_string());
+                    let text = std::str::from_utf8(frame.data).unwrap();
+                    let object = raw::Object::parse(text).unwrap();
+                    last = object.get("response").map(str::to_owned);
                 }
             })
             .unwrap();
         let Some(json) = last else { continue };
         let mut events = Vec::new();
-        reply::decode(json.as_bytes(), &mut events);
-        assert_eq!(joined(&show(&events)), joined(&expected), "{name}");
+        reply::decode(json.as_bytes(), ToolMap::default(), &mut events);
+        let (mut found, mut expected) = (joined(&show(&events)), joined(&expected));
+        if name == "item_ids_that_change" {
+            found.retain(|line| !line.starts_with("Head "));
+            expected.retain(|line| !line.starts_with("Head "));
+        }
+        assert_eq!(found, expected, "{name}");
         count += 1;
     }
     assert!(count > 8);

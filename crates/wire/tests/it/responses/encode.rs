@@ -1,7 +1,7 @@
 //! Turns as they go to a client.
 
 use callgate_wire::{
-    Code, Fault, Finish, ReplyEvent, Usage,
+    Api, Code, Fault, Finish, ReplyEvent, TurnEvent, Usage, Vendor, VendorKind,
     responses::{
         Decoder, Echo, Encoder, Framing, Shape, reply,
         tool_map::{Origin, ToolKind, ToolMap},
@@ -28,6 +28,10 @@ fn text(text: &str) -> ReplyEvent {
 
 fn call(id: &str, name: &str, arguments: &str) -> ReplyEvent {
     ReplyEvent::Call { id: id.to_owned(), name: name.to_owned(), arguments: arguments.to_owned() }
+}
+
+fn vendor(kind: VendorKind, json: &str) -> ReplyEvent {
+    ReplyEvent::Vendor(Vendor { api: Api::Responses, kind, value: raw(json) })
 }
 
 fn finish(finish: Finish) -> ReplyEvent {
@@ -211,7 +215,7 @@ fn echoes() {
         ("x".to_owned(), raw("1.50")),
     ];
     let start = ReplyEvent::Start { id: "r".to_owned(), model: "m".to_owned(), created: 7, extra };
-    let later = ReplyEvent::Extra { name: "service_tier".to_owned(), value: raw(r#""default""#) };
+    let later = vendor(VendorKind::Members, r#"{"service_tier":"default"}"#);
     let json = encode(Framing::Whole, shape, &[start, later, finish(Finish::Stop)]);
     let found: Value = serde_json::from_slice(&json).unwrap();
     response_object(&found, "completed");
@@ -298,7 +302,7 @@ fn passed_frames_are_continued_anywhere() {
         let stream = encode(Framing::Stream, shape(), &events);
         let text = String::from_utf8(stream.clone()).unwrap();
         assert!(!text.contains("m-1"), "{text}");
-        let mut decoder = Decoder::new();
+        let mut decoder = Decoder::default();
         let mut told = Vec::new();
         let mut last = Value::Null;
         sse::Decoder::default()
@@ -314,7 +318,7 @@ fn passed_frames_are_continued_anywhere() {
             .filter_map(|line| line.strip_prefix("refusal ").map(str::to_owned))
             .collect();
         let mut plain = Vec::new();
-        let mut decoder = Decoder::new();
+        let mut decoder = Decoder::default();
         for frame in &frames[..end] {
             decoder.event(None, frame.as_bytes(), &mut plain);
         }
@@ -350,8 +354,6 @@ fn a_stream_that_passes_keeps_its_bytes() {
 
 #[test]
 fn opaque_items_and_events_keep_their_place() {
-    let extra =
-        |name: &str, json: &str| ReplyEvent::Extra { name: name.to_owned(), value: raw(json) };
     let item = r#"{"id":"ws_1","type":"web_search_call","status":"completed","x":1.50}"#;
     let stream = encode(
         Framing::Stream,
@@ -359,17 +361,17 @@ fn opaque_items_and_events_keep_their_place() {
         &[
             start(),
             text("a"),
-            extra(
-                "event",
+            vendor(
+                VendorKind::Event,
                 r#"{"type":"response.output_item.added","output_index":4,"sequence_number":77,"item":{"id":"ws_1","type":"web_search_call","status":"in_progress"}}"#,
             ),
-            extra(
-                "event",
+            vendor(
+                VendorKind::Event,
                 r#"{"type":"response.web_search_call.searching","output_index":4,"item_id":"ws_1","sequence_number":78}"#,
             ),
-            extra("item", item),
-            extra("item", r#"{"id":"c_1","type":"compaction","encrypted_content":"e"}"#),
-            extra("event", r#"{"type":"response.novel","x":1.50}"#),
+            vendor(VendorKind::Item, item),
+            vendor(VendorKind::Item, r#"{"id":"c_1","type":"compaction","encrypted_content":"e"}"#),
+            vendor(VendorKind::Event, r#"{"type":"response.novel","x":1.50}"#),
             text("b"),
             finish(Finish::Stop),
         ],
@@ -408,6 +410,73 @@ fn opaque_items_and_events_keep_their_place() {
     assert!(String::from_utf8(stream).unwrap().contains(item));
 }
 
+/// What a governed turn gives for a provider's events: calls whole, the rest as it is.
+fn governed(told: Vec<TurnEvent>) -> Vec<ReplyEvent> {
+    let mut calls: Vec<(String, String, String)> = Vec::new();
+    let mut end = None;
+    let mut out = Vec::new();
+    for event in told {
+        match event {
+            TurnEvent::Start { id, model, created, extra } => out.push(ReplyEvent::Start {
+                id: id.unwrap(),
+                model: model.unwrap(),
+                created: created.unwrap(),
+                extra,
+            }),
+            TurnEvent::Text(text) => out.push(ReplyEvent::Text(text)),
+            TurnEvent::Reasoning(text) => out.push(ReplyEvent::Reasoning(text)),
+            TurnEvent::Refusal(text) => out.push(ReplyEvent::Refusal(text)),
+            TurnEvent::Summary { index, text } => out.push(ReplyEvent::Summary { index, text }),
+            TurnEvent::Annotation(raw) => out.push(ReplyEvent::Annotation(raw)),
+            TurnEvent::Vendor(vendor) => out.push(ReplyEvent::Vendor(vendor)),
+            TurnEvent::CallStart { id, name, .. } => calls.push((id.unwrap(), name, String::new())),
+            TurnEvent::CallDelta { call, arguments } => calls[call as usize].2 += &arguments,
+            TurnEvent::CallEnd { call } => {
+                let (id, name, arguments) = calls[call as usize].clone();
+                out.push(ReplyEvent::Call { id, name, arguments });
+            }
+            TurnEvent::Finish(finish) => end = Some(ReplyEvent::Finish { finish, usage: None }),
+            TurnEvent::Usage(_) | TurnEvent::Done => {}
+            event => panic!("{event:?}"),
+        }
+    }
+    out.extend(end);
+    out
+}
+
+#[test]
+fn a_governed_turn_keeps_its_items() {
+    for case in ["text", "call", "interleaved", "reasoning", "opaque", "phases", "refusal"] {
+        let frames = frames(case);
+        let mut decoder = Decoder::new(shape().tools);
+        let mut told = Vec::new();
+        for frame in &frames {
+            decoder.event(None, frame.as_bytes(), &mut told);
+        }
+        let stream = encode(Framing::Stream, shape(), &governed(told));
+        let mut found = Value::Null;
+        sse::Decoder::default()
+            .push(&stream, &mut |frame| found = serde_json::from_slice(frame.data).unwrap())
+            .unwrap();
+        let last: Value = serde_json::from_str(frames.last().unwrap()).unwrap();
+        let items = |response: &Value| {
+            let mut items = response["response"]["output"].as_array().unwrap().clone();
+            for item in &mut items {
+                // What a provider may leave out stands in what is written.
+                if item["type"] == "reasoning" {
+                    item.as_object_mut().unwrap().remove("status");
+                }
+                for part in item["content"].as_array_mut().into_iter().flatten() {
+                    part.as_object_mut().unwrap().remove("logprobs");
+                }
+            }
+            items.sort_by_key(|item| item["id"].to_string());
+            items
+        };
+        assert_eq!(items(&found), items(&last), "{case}");
+    }
+}
+
 fn event() -> impl Strategy<Value = ReplyEvent> {
     let name = prop_oneof![Just("apply_patch"), Just("mcp__srv__echo"), Just("read")];
     let arguments = prop_oneof![
@@ -419,13 +488,14 @@ fn event() -> impl Strategy<Value = ReplyEvent> {
         3 => any::<String>().prop_map(ReplyEvent::Text),
         2 => any::<String>().prop_map(ReplyEvent::Reasoning),
         1 => any::<String>().prop_map(ReplyEvent::Refusal),
-        2 => (name, arguments).prop_map(|(name, arguments)| call("", name, &arguments)),
-        1 => Just(ReplyEvent::Extra {
-            name: "annotation".to_owned(),
-            value: raw(r#"{"type":"url_citation","start_index":0,"end_index":3,"title":"T","url":"u"}"#),
+        1 => (0..2u32, any::<String>()).prop_map(|(index, text)| ReplyEvent::Summary { index, text }),
+        1 => ("(message|reasoning)", "[ab]{0,1}").prop_map(|(kind, id)| {
+            vendor(VendorKind::Head, &json!({ "type": kind, "id": id, "phase": "x" }).to_string())
         }),
-        1 => Just(ReplyEvent::Extra { name: "part".to_owned(), value: raw(r#"{"type":"x","a":[1.5]}"#) }),
-        1 => Just(ReplyEvent::Extra { name: "encrypted_content".to_owned(), value: raw(r#""e""#) }),
+        2 => (name, arguments).prop_map(|(name, arguments)| call("", name, &arguments)),
+        1 => Just(ReplyEvent::Annotation(raw(r#"{"type":"url_citation","start_index":0,"end_index":3,"title":"T","url":"u"}"#))),
+        1 => Just(vendor(VendorKind::Part, r#"{"type":"x","a":[1.5]}"#)),
+        1 => Just(vendor(VendorKind::Sealed, r#""e""#)),
     ]
 }
 
@@ -473,7 +543,7 @@ proptest! {
     #[test]
     fn what_is_written_is_read(events in turn(), size in 1usize..60) {
         let stream = encode(Framing::Stream, Shape::default(), &events);
-        let (mut frames, mut decoder) = (sse::Decoder::default(), Decoder::new());
+        let (mut frames, mut decoder) = (sse::Decoder::default(), Decoder::default());
         let mut told = Vec::new();
         for chunk in stream.chunks(size) {
             frames
@@ -482,7 +552,7 @@ proptest! {
         }
         let whole = encode(Framing::Whole, Shape::default(), &events);
         let mut again = Vec::new();
-        reply::decode(&whole, &mut again);
+        reply::decode(&whole, ToolMap::default(), &mut again);
         prop_assert_eq!(meaning(&show(&told)), meaning(&show(&again)));
         let meant: Vec<String> = events
             .iter()
