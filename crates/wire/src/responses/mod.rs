@@ -8,10 +8,13 @@
 pub mod encode;
 pub mod reply;
 pub mod request;
+pub mod rewrite;
 pub mod stream;
 pub mod tool_map;
+pub mod write;
 
 mod call;
+mod compose;
 mod envelope;
 mod error;
 mod foreign;
@@ -30,5 +33,7 @@ mod whole;
 pub use encode::{Encoder, Framing, Shape};
 pub use envelope::Echo;
 pub use request::Incoming;
+pub use rewrite::rewrite;
 pub use stream::Decoder;
 pub use tool_map::ToolMap;
+pub use write::{Outgoing, write};

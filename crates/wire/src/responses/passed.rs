@@ -166,7 +166,7 @@ impl Encoder {
     fn opening(&self, json: &str) -> Option<u64> {
         let id = |json: &str| {
             let item: Item<'_> = serde_json::from_str(json).ok()?;
-            word(item.id).map(|id| id.into_owned())
+            word(item.id).map(std::borrow::Cow::into_owned)
         };
         let wanted = id(json)?;
         let is_opaque = |index: u64| self.opaque.iter().any(|(_, ours)| *ours == index);

@@ -4,3 +4,4 @@ mod client;
 mod decode;
 mod encode;
 mod request;
+mod write;
