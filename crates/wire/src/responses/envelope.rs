@@ -215,13 +215,22 @@ impl Status<'_> {
     }
 }
 
-/// The error of a failed reply. Where the provider's own code is known it stands in `code`, since
-/// clients decide by it whether to send again, to compact or to give up.
-pub(super) fn error(fault: &Fault) -> serde_json::Value {
+/// The error of a failed reply. Its `code` is one that this API has, since clients decide by it
+/// whether to send again, to compact or to give up: the provider's own where there is one. The code
+/// that all APIs share is `callgate_code`.
+fn error(fault: &Fault) -> serde_json::Value {
     let mut error = fault.openai_body()["error"].take();
-    if let Some(code @ serde_json::Value::String(_)) = fault.detail.get("upstream_code") {
-        error["code"] = code.clone();
-    }
+    let theirs = fault.detail.get("upstream_code").and_then(serde_json::Value::as_str);
+    let is_word = |code: &&str| code.bytes().any(|byte| byte.is_ascii_lowercase());
+    error["code"] = theirs
+        .filter(is_word)
+        .unwrap_or(match fault.status() {
+            429 => "rate_limit_exceeded",
+            400..=499 if !fault.should_retry() => "invalid_prompt",
+            _ => "server_error",
+        })
+        .into();
+    error["callgate_code"] = fault.code.name().into();
     error
 }
 

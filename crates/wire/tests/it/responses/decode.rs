@@ -3,10 +3,11 @@
 use std::{fs, path::Path};
 
 use callgate_wire::{
-    TurnEvent, raw,
-    responses::{Decoder, ToolMap, reply},
+    Finish, ReplyEvent, TurnEvent, raw,
+    responses::{Decoder, Echo, Encoder, Framing, Shape, ToolMap, reply},
     sse,
 };
+use proptest::prelude::*;
 
 use crate::show::show;
 
@@ -133,4 +134,69 @@ fn whole_replies_mean_the_same() {
         count += 1;
     }
     assert!(count > 8);
+}
+
+proptest! {
+    #[test]
+    fn decoders_never_panic(
+        kind in r"response\.(output_item\.(added|done)|(output_text|refusal|reasoning_text|reasoning_summary_text|function_call_arguments|custom_tool_call_input)\.(delta|done)|content_part\.done|created|completed|incomplete|failed)|error|x",
+        json in r#"([{}\[\]:,"a0]|\\u|\\ud83d|"index"|null){0,24}"#,
+        values in proptest::collection::vec(value(), 12),
+        bytes in any::<Vec<u8>>(),
+    ) {
+        let names = ["output_index", "content_index", "item_id", "item", "part", "delta", "text", "arguments", "input", "response", "annotation", "error"];
+        let members: Vec<_> =
+            names.iter().zip(&values).map(|(name, value)| format!(r#""{name}":{value}"#)).collect();
+        let inputs = [
+            json.clone(),
+            format!(r#"{{"type":"{kind}","item":{json}}}"#),
+            format!(r#"{{"type":"{kind}",{}}}"#, members.join(",")),
+            format!(r#"{{"model":"m","input":{json},"tools":[{}]}}"#, values[3]),
+            format!(r#"{{"model":"m","input":[{}],"tools":[{}]}}"#, values[3], values[4]),
+        ];
+        let mut long = Decoder::default();
+        for input in inputs.iter().map(String::as_bytes).chain([&bytes[..]]) {
+            let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+            for _ in 0..2 {
+                decoder.event(None, input, &mut out);
+                long.event(None, input, &mut out);
+            }
+            decoder.done(&mut out);
+            reply::decode(input, ToolMap::default(), &mut out);
+            let _ = callgate_wire::responses::request::decode(input);
+            if let Ok(text) = std::str::from_utf8(input) {
+                let mut encoder = Encoder::new(Framing::Stream, Shape { echo: Echo::of(text), ..Shape::default() });
+                let mut written = Vec::new();
+                encoder.event(ReplyEvent::Passed { json: text.to_owned() }, &mut written);
+                if !["completed", "incomplete", "failed"].iter().any(|end| kind.ends_with(end)) {
+                    encoder.event(ReplyEvent::Text("a".to_owned()), &mut written);
+                }
+                encoder.event(ReplyEvent::Finish { finish: Finish::Stop, usage: None }, &mut written);
+            }
+        }
+    }
+}
+
+/// A member's value, often of the right type.
+fn value() -> impl Strategy<Value = String> {
+    let item = ("(message|reasoning|function_call|custom_tool_call|web_search_call|x)", "[ab]?").prop_map(
+        |(kind, id)| {
+            format!(
+                r#"{{"type":"{kind}","id":"{id}","call_id":"{id}","name":"f","role":"user","arguments":"{{","input":"i","output":"o","content":[{{"type":"output_text","text":"t","annotations":[1]}}],"summary":[{{"type":"summary_text","text":"s"}}],"tools":[{{"type":"function","name":"f"}}]}}"#
+            )
+        },
+    );
+    let response = ("(completed|incomplete|failed|queued)", item.clone()).prop_map(|(status, item)| {
+        format!(r#"{{"id":"r","status":"{status}","output":[{item}],"usage":{{"input_tokens":1}},"x":1}}"#)
+    });
+    prop_oneof![
+        Just("null".to_owned()),
+        Just("0".to_owned()),
+        Just("1.5".to_owned()),
+        Just(r#""a""#.to_owned()),
+        Just(r#""\ud83d""#.to_owned()),
+        Just("[1]".to_owned()),
+        item,
+        response,
+    ]
 }

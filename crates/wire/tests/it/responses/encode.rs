@@ -1,48 +1,45 @@
 //! Turns as they go to a client.
 
 use callgate_wire::{
-    Api, Code, Fault, Finish, ReplyEvent, TurnEvent, Usage, Vendor, VendorKind,
+    Api, Code, Fault, Finish, ReplyEvent, Usage, Vendor, VendorKind,
     responses::{
-        Decoder, Echo, Encoder, Framing, Shape, reply,
+        Echo, Encoder, Framing, Shape,
         tool_map::{Origin, ToolKind, ToolMap},
     },
-    sse,
 };
-use proptest::prelude::*;
 use serde_json::{Value, json, value::RawValue};
 
 use super::client::{read, response_object};
-use crate::show::show;
 
-fn raw(json: &str) -> Box<RawValue> {
+pub(super) fn raw(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.to_owned()).unwrap()
 }
 
-fn start() -> ReplyEvent {
+pub(super) fn start() -> ReplyEvent {
     ReplyEvent::Start { id: "resp_x".to_owned(), model: "m".to_owned(), created: 7, extra: vec![] }
 }
 
-fn text(text: &str) -> ReplyEvent {
+pub(super) fn text(text: &str) -> ReplyEvent {
     ReplyEvent::Text(text.to_owned())
 }
 
-fn call(id: &str, name: &str, arguments: &str) -> ReplyEvent {
+pub(super) fn call(id: &str, name: &str, arguments: &str) -> ReplyEvent {
     ReplyEvent::Call { id: id.to_owned(), name: name.to_owned(), arguments: arguments.to_owned() }
 }
 
-fn vendor(kind: VendorKind, json: &str) -> ReplyEvent {
+pub(super) fn vendor(kind: VendorKind, json: &str) -> ReplyEvent {
     ReplyEvent::Vendor(Vendor { api: Api::Responses, kind, value: raw(json) })
 }
 
-fn finish(finish: Finish) -> ReplyEvent {
+pub(super) fn finish(finish: Finish) -> ReplyEvent {
     ReplyEvent::Finish { finish, usage: None }
 }
 
-fn passed(json: &str) -> ReplyEvent {
+pub(super) fn passed(json: &str) -> ReplyEvent {
     ReplyEvent::Passed { json: json.to_owned() }
 }
 
-fn shape() -> Shape {
+pub(super) fn shape() -> Shape {
     let mut tools = ToolMap::default();
     for (kind, namespace, name) in [
         (ToolKind::Custom, None, "apply_patch"),
@@ -56,7 +53,7 @@ fn shape() -> Shape {
     Shape { echo: Echo::default(), tools }
 }
 
-fn encode(framing: Framing, shape: Shape, events: &[ReplyEvent]) -> Vec<u8> {
+pub(super) fn encode(framing: Framing, shape: Shape, events: &[ReplyEvent]) -> Vec<u8> {
     let mut encoder = Encoder::new(framing, shape);
     let mut out = Vec::new();
     for event in events {
@@ -67,7 +64,7 @@ fn encode(framing: Framing, shape: Shape, events: &[ReplyEvent]) -> Vec<u8> {
 }
 
 /// Encodes both ways, checks that they agree, and gives the response object.
-fn both(events: &[ReplyEvent]) -> Value {
+pub(super) fn both(events: &[ReplyEvent]) -> Value {
     let last = read(&encode(Framing::Stream, shape(), events));
     let whole: Value = serde_json::from_slice(&encode(Framing::Whole, shape(), events)).unwrap();
     response_object(&whole, last["status"].as_str().unwrap());
@@ -184,7 +181,8 @@ fn faults() {
     let events = [start(), text("a"), ReplyEvent::Fault(fault.clone())];
     let response = read(&encode(Framing::Stream, shape(), &events));
     assert_eq!(response["status"], "failed");
-    assert_eq!(response["error"]["code"], "CLIENT_TOOL_ARGS_INVALID");
+    assert_eq!(response["error"]["code"], "server_error");
+    assert_eq!(response["error"]["callgate_code"], "CLIENT_TOOL_ARGS_INVALID");
     assert_eq!(response["error"]["type"], "server_error");
     assert_eq!(response["error"]["tool"], "f");
     assert_eq!(response["output"][0]["status"], "incomplete");
@@ -198,6 +196,10 @@ fn faults() {
         .detail("upstream_code", "context_length_exceeded");
     let response = read(&encode(Framing::Stream, shape(), &[start(), ReplyEvent::Fault(theirs)]));
     assert_eq!(response["error"]["code"], "context_length_exceeded");
+    let mut limit = Fault::new(Code::UpstreamStatus, "Slow.").detail("upstream_code", "429");
+    limit.upstream_status = Some(429);
+    let response = read(&encode(Framing::Stream, shape(), &[start(), ReplyEvent::Fault(limit)]));
+    assert_eq!(response["error"]["code"], "rate_limit_exceeded");
 }
 
 #[test]
@@ -270,311 +272,4 @@ fn counts() {
             "output_tokens_details":{"reasoning_tokens":0},"x":1
         }),
     );
-}
-
-/// The provider's frames of the case `text`, up to some event.
-fn frames(case: &str) -> Vec<String> {
-    let path =
-        format!("{}/tests/data/responses/stream/{case}/stream.sse", env!("CARGO_MANIFEST_DIR"));
-    let mut frames = Vec::new();
-    sse::Decoder::default()
-        .push(&std::fs::read(path).unwrap(), &mut |frame| {
-            frames.push(String::from_utf8(frame.data.to_vec()).unwrap());
-        })
-        .unwrap();
-    frames
-}
-
-#[test]
-fn passed_frames_are_continued_anywhere() {
-    let frames = frames("refusal");
-    for end in 0..frames.len() {
-        let mut events = vec![ReplyEvent::Start {
-            id: "resp_1".to_owned(),
-            model: "mine".to_owned(),
-            created: 7,
-            extra: vec![],
-        }];
-        events.extend(frames[..end].iter().map(|frame| passed(frame)));
-        events.push(ReplyEvent::Refusal("+".to_owned()));
-        events.push(call("call_1", "read", "{}"));
-        events.push(finish(Finish::ToolCalls));
-        let stream = encode(Framing::Stream, shape(), &events);
-        let text = String::from_utf8(stream.clone()).unwrap();
-        assert!(!text.contains("m-1"), "{text}");
-        let mut decoder = Decoder::default();
-        let mut told = Vec::new();
-        let mut last = Value::Null;
-        sse::Decoder::default()
-            .push(&stream, &mut |frame| {
-                decoder.event(frame.event, frame.data, &mut told);
-                last = serde_json::from_slice(frame.data).unwrap();
-            })
-            .unwrap();
-        assert_eq!(last["type"], "response.completed");
-        assert_eq!(last["response"]["id"], "resp_1");
-        let refused: String = show(&told)
-            .iter()
-            .filter_map(|line| line.strip_prefix("refusal ").map(str::to_owned))
-            .collect();
-        let mut plain = Vec::new();
-        let mut decoder = Decoder::default();
-        for frame in &frames[..end] {
-            decoder.event(None, frame.as_bytes(), &mut plain);
-        }
-        let expected: String = show(&plain)
-            .iter()
-            .filter_map(|line| line.strip_prefix("refusal ").map(str::to_owned))
-            .collect();
-        assert_eq!(refused, expected + "+", "{end}");
-    }
-}
-
-#[test]
-fn a_stream_that_passes_keeps_its_bytes() {
-    let frames = frames("text");
-    let mut events = vec![ReplyEvent::Start {
-        id: "resp_1".to_owned(),
-        model: "m-1".to_owned(),
-        created: 7,
-        extra: vec![],
-    }];
-    events.extend(frames.iter().map(|frame| passed(frame)));
-    events.push(finish(Finish::Stop));
-    let found = String::from_utf8(encode(Framing::Stream, shape(), &events)).unwrap();
-    let expected: String = frames
-        .iter()
-        .map(|frame| {
-            let value: Vec<_> = frame.split('"').collect();
-            format!("event: {}\ndata: {}\n\n", value[3], frame.replace(":99,", ":9,"))
-        })
-        .collect();
-    assert_eq!(found, expected);
-}
-
-#[test]
-fn opaque_items_and_events_keep_their_place() {
-    let item = r#"{"id":"ws_1","type":"web_search_call","status":"completed","x":1.50}"#;
-    let stream = encode(
-        Framing::Stream,
-        shape(),
-        &[
-            start(),
-            text("a"),
-            vendor(
-                VendorKind::Event,
-                r#"{"type":"response.output_item.added","output_index":4,"sequence_number":77,"item":{"id":"ws_1","type":"web_search_call","status":"in_progress"}}"#,
-            ),
-            vendor(
-                VendorKind::Event,
-                r#"{"type":"response.web_search_call.searching","output_index":4,"item_id":"ws_1","sequence_number":78}"#,
-            ),
-            vendor(VendorKind::Item, item),
-            vendor(VendorKind::Item, r#"{"id":"c_1","type":"compaction","encrypted_content":"e"}"#),
-            vendor(VendorKind::Event, r#"{"type":"response.novel","x":1.50}"#),
-            text("b"),
-            finish(Finish::Stop),
-        ],
-    );
-    let mut kinds = Vec::new();
-    let mut last = Value::Null;
-    sse::Decoder::default()
-        .push(&stream, &mut |frame| {
-            let event: Value = serde_json::from_slice(frame.data).unwrap();
-            assert_eq!(event["sequence_number"], kinds.len());
-            kinds.push(format!("{} {}", event["type"].as_str().unwrap(), event["output_index"]));
-            last = event;
-        })
-        .unwrap();
-    assert_eq!(
-        kinds[8..],
-        [
-            "response.output_item.added 1",
-            "response.web_search_call.searching 1",
-            "response.output_item.done 1",
-            "response.output_item.added 2",
-            "response.output_item.done 2",
-            "response.novel null",
-            "response.output_item.added 3",
-            "response.content_part.added 3",
-            "response.output_text.delta 3",
-            "response.output_text.done 3",
-            "response.content_part.done 3",
-            "response.output_item.done 3",
-            "response.completed null",
-        ]
-    );
-    let types: Vec<_> =
-        last["response"]["output"].as_array().unwrap().iter().map(|item| &item["type"]).collect();
-    assert_eq!(types, ["message", "web_search_call", "compaction", "message"]);
-    assert!(String::from_utf8(stream).unwrap().contains(item));
-}
-
-/// What a governed turn gives for a provider's events: calls whole, the rest as it is.
-fn governed(told: Vec<TurnEvent>) -> Vec<ReplyEvent> {
-    let mut calls: Vec<(String, String, String)> = Vec::new();
-    let mut end = None;
-    let mut out = Vec::new();
-    for event in told {
-        match event {
-            TurnEvent::Start { id, model, created, extra } => out.push(ReplyEvent::Start {
-                id: id.unwrap(),
-                model: model.unwrap(),
-                created: created.unwrap(),
-                extra,
-            }),
-            TurnEvent::Text(text) => out.push(ReplyEvent::Text(text)),
-            TurnEvent::Reasoning(text) => out.push(ReplyEvent::Reasoning(text)),
-            TurnEvent::Refusal(text) => out.push(ReplyEvent::Refusal(text)),
-            TurnEvent::Summary { index, text } => out.push(ReplyEvent::Summary { index, text }),
-            TurnEvent::Annotation(raw) => out.push(ReplyEvent::Annotation(raw)),
-            TurnEvent::Vendor(vendor) => out.push(ReplyEvent::Vendor(vendor)),
-            TurnEvent::CallStart { id, name, .. } => calls.push((id.unwrap(), name, String::new())),
-            TurnEvent::CallDelta { call, arguments } => calls[call as usize].2 += &arguments,
-            TurnEvent::CallEnd { call } => {
-                let (id, name, arguments) = calls[call as usize].clone();
-                out.push(ReplyEvent::Call { id, name, arguments });
-            }
-            TurnEvent::Finish(finish) => end = Some(ReplyEvent::Finish { finish, usage: None }),
-            TurnEvent::Usage(_) | TurnEvent::Done => {}
-            event => panic!("{event:?}"),
-        }
-    }
-    out.extend(end);
-    out
-}
-
-#[test]
-fn a_governed_turn_keeps_its_items() {
-    for case in ["text", "call", "interleaved", "reasoning", "opaque", "phases", "refusal"] {
-        let frames = frames(case);
-        let mut decoder = Decoder::new(shape().tools);
-        let mut told = Vec::new();
-        for frame in &frames {
-            decoder.event(None, frame.as_bytes(), &mut told);
-        }
-        let stream = encode(Framing::Stream, shape(), &governed(told));
-        let mut found = Value::Null;
-        sse::Decoder::default()
-            .push(&stream, &mut |frame| found = serde_json::from_slice(frame.data).unwrap())
-            .unwrap();
-        let last: Value = serde_json::from_str(frames.last().unwrap()).unwrap();
-        let items = |response: &Value| {
-            let mut items = response["response"]["output"].as_array().unwrap().clone();
-            for item in &mut items {
-                // What a provider may leave out stands in what is written.
-                if item["type"] == "reasoning" {
-                    item.as_object_mut().unwrap().remove("status");
-                }
-                for part in item["content"].as_array_mut().into_iter().flatten() {
-                    part.as_object_mut().unwrap().remove("logprobs");
-                }
-            }
-            items.sort_by_key(|item| item["id"].to_string());
-            items
-        };
-        assert_eq!(items(&found), items(&last), "{case}");
-    }
-}
-
-fn event() -> impl Strategy<Value = ReplyEvent> {
-    let name = prop_oneof![Just("apply_patch"), Just("mcp__srv__echo"), Just("read")];
-    let arguments = prop_oneof![
-        any::<String>(),
-        any::<String>().prop_map(|text| json!({ "input": text }).to_string()),
-        (1000usize..20_000).prop_map(|len| "a€😀\"\\".repeat(len / 4)),
-    ];
-    prop_oneof![
-        3 => any::<String>().prop_map(ReplyEvent::Text),
-        2 => any::<String>().prop_map(ReplyEvent::Reasoning),
-        1 => any::<String>().prop_map(ReplyEvent::Refusal),
-        1 => (0..2u32, any::<String>()).prop_map(|(index, text)| ReplyEvent::Summary { index, text }),
-        1 => ("(message|reasoning)", "[ab]{0,1}").prop_map(|(kind, id)| {
-            vendor(VendorKind::Head, &json!({ "type": kind, "id": id, "phase": "x" }).to_string())
-        }),
-        2 => (name, arguments).prop_map(|(name, arguments)| call("", name, &arguments)),
-        1 => Just(ReplyEvent::Annotation(raw(r#"{"type":"url_citation","start_index":0,"end_index":3,"title":"T","url":"u"}"#))),
-        1 => Just(vendor(VendorKind::Part, r#"{"type":"x","a":[1.5]}"#)),
-        1 => Just(vendor(VendorKind::Sealed, r#""e""#)),
-    ]
-}
-
-prop_compose! {
-    fn turn()(
-        mut events in proptest::collection::vec(event(), 0..8),
-        end in prop_oneof![Just(Finish::Stop), Just(Finish::Length), Just(Finish::ContentFilter)],
-        usage in proptest::option::of((0u64..1 << 40, 0u64..1 << 40)),
-    ) -> Vec<ReplyEvent> {
-        for (at, event) in events.iter_mut().enumerate() {
-            if let ReplyEvent::Call { id, .. } = event {
-                *id = format!("call_{at}");
-            }
-        }
-        events.insert(0, start());
-        let usage = usage.map(|(input, output)| Usage { input, output, raw: None });
-        events.push(ReplyEvent::Finish { finish: end, usage });
-        events
-    }
-}
-
-/// What a client makes of a reply: the text of each channel and the calls.
-fn meaning(lines: &[String]) -> (String, String, String, Vec<String>, Vec<String>) {
-    let of =
-        |word: &str| lines.iter().filter_map(|line| line.strip_prefix(word)).collect::<String>();
-    let list = |word: &str| {
-        lines.iter().filter(|line| line.starts_with(word)).cloned().collect::<Vec<_>>()
-    };
-    let mut calls: Vec<String> = list("call ");
-    for (at, call) in calls.iter_mut().enumerate() {
-        *call += &of(&format!("args {at} "));
-    }
-    let mut rest = list("finish ");
-    rest.extend(list("usage "));
-    rest.extend(list("done"));
-    (of("text "), of("reasoning "), of("refusal "), calls, rest)
-}
-
-proptest! {
-    #[test]
-    fn stream_and_whole_are_the_same(events in turn()) {
-        both(&events);
-    }
-
-    #[test]
-    fn what_is_written_is_read(events in turn(), size in 1usize..60) {
-        let stream = encode(Framing::Stream, Shape::default(), &events);
-        let (mut frames, mut decoder) = (sse::Decoder::default(), Decoder::default());
-        let mut told = Vec::new();
-        for chunk in stream.chunks(size) {
-            frames
-                .push(chunk, &mut |frame| decoder.event(frame.event, frame.data, &mut told))
-                .unwrap();
-        }
-        let whole = encode(Framing::Whole, Shape::default(), &events);
-        let mut again = Vec::new();
-        reply::decode(&whole, ToolMap::default(), &mut again);
-        prop_assert_eq!(meaning(&show(&told)), meaning(&show(&again)));
-        let meant: Vec<String> = events
-            .iter()
-            .filter_map(|event| match event {
-                ReplyEvent::Text(text) => Some(format!("text {text}")),
-                ReplyEvent::Reasoning(text) => Some(format!("reasoning {text}")),
-                ReplyEvent::Refusal(text) => Some(format!("refusal {text}")),
-                _ => None,
-            })
-            .collect();
-        let (text, reasoning, refusal, calls, _) = meaning(&show(&told));
-        let wanted = meaning(&meant);
-        prop_assert_eq!((text, reasoning, refusal), (wanted.0, wanted.1, wanted.2));
-        let wanted: Vec<String> = events
-            .iter()
-            .filter_map(|event| match event {
-                ReplyEvent::Call { id, name, arguments } => Some((id, name, arguments)),
-                _ => None,
-            })
-            .enumerate()
-            .map(|(at, (id, name, arguments))| format!("call {at} {id} {name}{arguments}"))
-            .collect();
-        prop_assert_eq!(calls, wanted);
-    }
 }

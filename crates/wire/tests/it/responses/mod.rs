@@ -3,5 +3,7 @@
 mod client;
 mod decode;
 mod encode;
+mod passed;
 mod request;
+mod round_trip;
 mod write;
