@@ -214,3 +214,15 @@ fn a_governed_turn_keeps_its_items() {
         assert_eq!(items(&found), items(&last), "{case}");
     }
 }
+
+#[test]
+fn a_stream_begins_once() {
+    let created = r#"{"type":"response.created","sequence_number":0,"response":{"id":"resp_x","model":"m","object":"response"}}"#;
+    for events in [
+        vec![start(), passed(created), passed(created), text("a"), finish(Finish::Stop)],
+        vec![start(), text("a"), passed(created), finish(Finish::Stop)],
+    ] {
+        let stream = String::from_utf8(encode(Framing::Stream, shape(), &events)).unwrap();
+        assert_eq!(stream.matches("event: response.created").count(), 1, "{stream}");
+    }
+}
