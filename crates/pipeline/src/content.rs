@@ -1,6 +1,6 @@
 //! What flows through all stages without being governed: text and its kin.
 
-use callgate_wire::TurnEvent;
+use callgate_wire::{TurnEvent, Vendor, VendorKind};
 use serde_json::value::RawValue;
 
 /// How a reply begins.
@@ -25,6 +25,12 @@ pub(crate) enum Content {
     Reasoning(String),
     /// A refusal.
     Refusal(String),
+    /// A part of the reasoning's summary.
+    Summary { index: u32, text: String },
+    /// A source of the text before it.
+    Annotation(Box<RawValue>),
+    /// What one API alone has.
+    Vendor(Vendor),
     /// A member of the provider's delta that nobody knows.
     Extra { name: String, value: Box<RawValue> },
     /// A frame of the client's own API with such content, as the provider sent it.
@@ -47,6 +53,9 @@ impl Weight {
             TurnEvent::Text(text) => Self::of_text(text),
             TurnEvent::Reasoning(text) => Self::of_reasoning(text),
             TurnEvent::Refusal(text) => Self::of_refusal(text),
+            TurnEvent::Summary { text, .. } => Self::of_reasoning(text),
+            TurnEvent::Annotation(_) => Self { visible: false, any: true },
+            TurnEvent::Vendor(vendor) => Self::of_vendor(vendor),
             TurnEvent::Extra { value, .. } => Self::of_extra(value),
             _ => Self::default(),
         };
@@ -64,6 +73,15 @@ impl Weight {
 
     fn of_refusal(text: &str) -> Self {
         Self { visible: !text.is_empty(), any: !text.is_empty() }
+    }
+
+    fn of_vendor(vendor: &Vendor) -> Self {
+        let (visible, any) = match vendor.kind {
+            VendorKind::Head | VendorKind::Members => (false, false),
+            VendorKind::Event | VendorKind::Sealed => (false, true),
+            VendorKind::Item | VendorKind::Part => (true, true),
+        };
+        Self { visible, any }
     }
 
     /// Some providers send every member they know with each message, most of them empty.
@@ -88,6 +106,9 @@ impl Content {
             Self::Text(text) => Weight::of_text(text),
             Self::Reasoning(text) => Weight::of_reasoning(text),
             Self::Refusal(text) => Weight::of_refusal(text),
+            Self::Summary { text, .. } => Weight::of_reasoning(text),
+            Self::Annotation(_) => Weight { visible: false, any: true },
+            Self::Vendor(vendor) => Weight::of_vendor(vendor),
             Self::Extra { value, .. } => Weight::of_extra(value),
             Self::Passed { weight, .. } => *weight,
         }

@@ -34,6 +34,9 @@ pub(crate) fn is_content(event: &TurnEvent) -> bool {
         TurnEvent::Text(_)
             | TurnEvent::Reasoning(_)
             | TurnEvent::Refusal(_)
+            | TurnEvent::Summary { .. }
+            | TurnEvent::Annotation(_)
+            | TurnEvent::Vendor(_)
             | TurnEvent::Extra { .. }
     )
 }

@@ -104,6 +104,9 @@ impl Remap {
             In::Content(Content::Text(text)) => ReplyEvent::Text(text),
             In::Content(Content::Reasoning(text)) => ReplyEvent::Reasoning(text),
             In::Content(Content::Refusal(text)) => ReplyEvent::Refusal(text),
+            In::Content(Content::Summary { index, text }) => ReplyEvent::Summary { index, text },
+            In::Content(Content::Annotation(value)) => ReplyEvent::Annotation(value),
+            In::Content(Content::Vendor(vendor)) => ReplyEvent::Vendor(vendor),
             In::Content(Content::Extra { name, value }) => ReplyEvent::Extra { name, value },
             In::Content(Content::Passed { json, .. }) => {
                 let json = match &self.envelope {

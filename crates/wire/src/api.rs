@@ -7,10 +7,12 @@ use std::{fmt, str::FromStr};
 pub enum Api {
     /// OpenAI Chat Completions.
     Chat,
+    /// OpenAI Responses.
+    Responses,
 }
 
 impl Api {
-    /// Every API.
+    /// Every API that a provider can be configured with.
     pub const ALL: [Self; 1] = [Self::Chat];
 
     /// The name used in configuration.
@@ -18,6 +20,7 @@ impl Api {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Chat => "chat",
+            Self::Responses => "responses",
         }
     }
 
@@ -26,6 +29,7 @@ impl Api {
     pub const fn path(self) -> &'static str {
         match self {
             Self::Chat => "/chat/completions",
+            Self::Responses => "/responses",
         }
     }
 }

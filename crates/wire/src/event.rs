@@ -4,7 +4,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::Fault;
+use crate::{Api, Fault};
 
 /// Why a turn ended, in the provider's sense.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +46,34 @@ pub struct Usage {
     pub raw: Option<Box<RawValue>>,
 }
 
+/// Something that one API alone has. Clients of other APIs do not get it.
+#[derive(Clone, Debug)]
+pub struct Vendor {
+    /// The API.
+    pub api: Api,
+    /// What it is.
+    pub kind: VendorKind,
+    /// As the provider sent it.
+    pub value: Box<RawValue>,
+}
+
+/// What a thing of one API is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VendorKind {
+    /// How the item is named whose content follows: its type, id, call id and phase.
+    Head,
+    /// A whole item of a type that the turn has no events for.
+    Item,
+    /// A part of a message, of such a type.
+    Part,
+    /// An event about such an item.
+    Event,
+    /// The encrypted form of the reasoning before it. It goes back to its origin only.
+    Sealed,
+    /// A member of the envelope, by name, that has changed since the start: an object.
+    Members,
+}
+
 /// What a decoder says of a provider's reply, in order.
 #[derive(Clone, Debug)]
 pub enum TurnEvent {
@@ -66,6 +94,17 @@ pub enum TurnEvent {
     Reasoning(String),
     /// Refusal text.
     Refusal(String),
+    /// A part of the reasoning's summary. Another index begins another part.
+    Summary {
+        /// Which part, from 0 in one block of reasoning.
+        index: u32,
+        /// More of its text.
+        text: String,
+    },
+    /// A source of the text before it, as the provider sent it.
+    Annotation(Box<RawValue>),
+    /// Something that one API alone has.
+    Vendor(Vendor),
     /// A structured call was opened. `call` counts from 0 in order of opening, whatever the provider's index.
     CallStart {
         /// Ordinal.
@@ -124,6 +163,17 @@ pub enum ReplyEvent {
     Reasoning(String),
     /// Refusal text.
     Refusal(String),
+    /// A part of the reasoning's summary. Another index begins another part.
+    Summary {
+        /// Which part, from 0 in one block of reasoning.
+        index: u32,
+        /// More of its text.
+        text: String,
+    },
+    /// A source of the text before it, as the provider sent it.
+    Annotation(Box<RawValue>),
+    /// Something that one API alone has.
+    Vendor(Vendor),
     /// One complete call; indexes are dense in the order of these events.
     Call {
         /// Id, unique in the conversation.

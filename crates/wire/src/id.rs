@@ -8,6 +8,12 @@ pub fn chat_reply() -> String {
     format!("chatcmpl-{}", Uuid::now_v7().simple())
 }
 
+/// An id for a reply of the Responses API.
+#[must_use]
+pub fn response() -> String {
+    format!("resp_{}", Uuid::now_v7().simple())
+}
+
 /// An id for a call.
 #[must_use]
 pub fn call() -> String {

@@ -11,10 +11,11 @@ pub mod fault;
 pub mod id;
 pub mod loss;
 pub mod raw;
+pub mod responses;
 pub mod sse;
 pub mod turn;
 
 pub use api::Api;
-pub use event::{Finish, ReplyEvent, TurnEvent, Usage};
+pub use event::{Finish, ReplyEvent, TurnEvent, Usage, Vendor, VendorKind};
 pub use fault::{Code, Fault};
 pub use turn::{Message, Part, Request, Role, ToolChoice, ToolDeclaration};

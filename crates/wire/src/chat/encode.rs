@@ -33,6 +33,8 @@ pub enum Framing {
 pub struct Encoder {
     include_usage: bool,
     state: State,
+    /// The part of a summary that was written last.
+    summary: Option<u32>,
     stream: Stream,
     /// `None` while streaming.
     whole: Option<Whole>,
@@ -62,6 +64,7 @@ impl Encoder {
         Self {
             include_usage,
             state: State::Open,
+            summary: None,
             stream: Stream {
                 head: head("chat.completion.chunk", "", "", 0, &[]),
                 role_sent: false,
@@ -85,10 +88,36 @@ impl Encoder {
         if matches!(event, ReplyEvent::Finish { .. } | ReplyEvent::Fault(_)) {
             self.state = State::Ended;
         }
+        let Some(event) = self.translated(event) else { return };
         match &mut self.whole {
             Some(whole) => whole.event(event, out),
             None => self.stream.event(event, self.include_usage, out),
         }
+    }
+}
+
+impl Encoder {
+    /// What the API has no event for, as one that it has; nothing if there is none.
+    fn translated(&mut self, event: ReplyEvent) -> Option<ReplyEvent> {
+        Some(match event {
+            ReplyEvent::Summary { index, text } => {
+                let is_next = self.summary.replace(index).is_some_and(|last| last != index);
+                let border = if is_next { "\n\n" } else { "" };
+                ReplyEvent::Reasoning(format!("{border}{text}"))
+            }
+            ReplyEvent::Annotation(value) => {
+                let object = raw::Object::parse(value.get()).ok()?;
+                if object.get("type") != Some("\"url_citation\"") || object.get("url").is_none() {
+                    return None;
+                }
+                let inner = raw::edit(value.get(), &[raw::Edit::Remove { name: "type" }]).ok()?;
+                let list = format!(r#"[{{"type":"url_citation","url_citation":{inner}}}]"#);
+                let value = RawValue::from_string(list).ok()?;
+                ReplyEvent::Extra { name: "annotations".to_owned(), value }
+            }
+            ReplyEvent::Vendor(_) => return None,
+            event => event,
+        })
     }
 }
 
@@ -109,6 +138,8 @@ impl Stream {
                 out.extend_from_slice(raw::one_line(value.get()).as_bytes());
                 out.push(b'}');
             }),
+            // Translated before they come here.
+            ReplyEvent::Summary { .. } | ReplyEvent::Annotation(_) | ReplyEvent::Vendor(_) => {}
             ReplyEvent::Passed { json } => self.passed(&json, out),
             ReplyEvent::Finish { finish, usage } => {
                 self.finish(&finish, usage.as_ref(), include_usage, out);

@@ -13,7 +13,7 @@ const SNIPPET_CHARS: usize = 160;
 const MESSAGE_CHARS: usize = 2000;
 
 /// Reads a chunk, or the one element of an array, which is how one provider sends its errors.
-pub(super) fn parse(json: &[u8]) -> Result<Chunk<'_>, Fault> {
+pub(crate) fn parse(json: &[u8]) -> Result<Chunk<'_>, Fault> {
     let not_json = |why: &str| {
         protocol(format!(
             "The provider sent something else than a JSON object ({why}): {}",
@@ -33,12 +33,12 @@ pub(super) fn parse(json: &[u8]) -> Result<Chunk<'_>, Fault> {
     })
 }
 
-pub(super) fn protocol(message: String) -> Fault {
+pub(crate) fn protocol(message: String) -> Fault {
     Fault::new(Code::UpstreamProtocol, message)
 }
 
 /// The beginning of a provider's text, for a message.
-pub(super) fn snippet(text: &str) -> String {
+pub(crate) fn snippet(text: &str) -> String {
     shorten(text, SNIPPET_CHARS)
 }
 
@@ -51,7 +51,7 @@ fn shorten(text: &str, chars: usize) -> String {
 }
 
 /// The fault for an `error` member: an object, or a message.
-pub(super) fn provider_error(raw: &RawValue) -> Fault {
+pub(crate) fn provider_error(raw: &RawValue) -> Fault {
     let view = if is_string(raw) {
         Error { message: Some(raw), ..Error::default() }
     } else {
@@ -61,7 +61,7 @@ pub(super) fn provider_error(raw: &RawValue) -> Fault {
 }
 
 /// The fault for a chunk that is an error object itself.
-pub(super) fn flat_error(chunk: &Chunk<'_>) -> Fault {
+pub(crate) fn flat_error(chunk: &Chunk<'_>) -> Fault {
     let mut view = Error::default();
     let mut whole = None;
     for &(ref name, value) in &chunk.rest {

@@ -11,7 +11,7 @@ use crate::{Code, Fault, escape};
 
 /// A path in a request, as a linked list on the stack: it is only written out for a fault.
 #[derive(Clone, Copy)]
-pub(super) enum Path<'a> {
+pub(crate) enum Path<'a> {
     /// The request itself.
     Root,
     /// A member of an object.
@@ -33,12 +33,12 @@ impl fmt::Display for Path<'_> {
 
 impl Path<'_> {
     /// The fault for a member that is wrong.
-    pub(super) fn invalid(&self, what: impl fmt::Display) -> Fault {
+    pub(crate) fn invalid(&self, what: impl fmt::Display) -> Fault {
         Fault::new(Code::RequestInvalid, format!("`{self}` {what}")).param(self.to_string())
     }
 
     /// The fault for a member that asks for something that cannot be expressed.
-    pub(super) fn unsupported(&self, what: impl fmt::Display) -> Fault {
+    pub(crate) fn unsupported(&self, what: impl fmt::Display) -> Fault {
         Fault::new(Code::UnsupportedFeature, format!("`{self}` {what}")).param(self.to_string())
     }
 
@@ -47,17 +47,17 @@ impl Path<'_> {
     }
 
     /// Reads an object.
-    pub(super) fn object<'a>(&self, raw: &'a RawValue) -> Result<Any<'a>, Fault> {
+    pub(crate) fn object<'a>(&self, raw: &'a RawValue) -> Result<Any<'a>, Fault> {
         serde_json::from_str(raw.get()).map_err(|_| self.wrong_type(raw, "an object"))
     }
 
     /// Reads an array.
-    pub(super) fn array<'a>(&self, raw: &'a RawValue) -> Result<Vec<&'a RawValue>, Fault> {
+    pub(crate) fn array<'a>(&self, raw: &'a RawValue) -> Result<Vec<&'a RawValue>, Fault> {
         serde_json::from_str(raw.get()).map_err(|_| self.wrong_type(raw, "an array"))
     }
 
     /// Reads a string; a lone half of a surrogate pair becomes U+FFFD.
-    pub(super) fn string(&self, raw: &RawValue) -> Result<String, Fault> {
+    pub(crate) fn string(&self, raw: &RawValue) -> Result<String, Fault> {
         if kind(raw) == "a string" {
             Ok(escape::unescape(raw.get()).into_owned())
         } else {
@@ -66,13 +66,13 @@ impl Path<'_> {
     }
 
     /// Reads a string that must not be empty.
-    pub(super) fn name(&self, raw: &RawValue) -> Result<String, Fault> {
+    pub(crate) fn name(&self, raw: &RawValue) -> Result<String, Fault> {
         let name = self.string(raw)?;
         if name.is_empty() { Err(self.invalid("must not be empty")) } else { Ok(name) }
     }
 
     /// Reads a boolean.
-    pub(super) fn bool(&self, raw: &RawValue) -> Result<bool, Fault> {
+    pub(crate) fn bool(&self, raw: &RawValue) -> Result<bool, Fault> {
         match raw.get() {
             "true" => Ok(true),
             "false" => Ok(false),
@@ -81,13 +81,13 @@ impl Path<'_> {
     }
 
     /// Says that this member is needed.
-    pub(super) fn required<'a>(&self, raw: Option<&'a RawValue>) -> Result<&'a RawValue, Fault> {
+    pub(crate) fn required<'a>(&self, raw: Option<&'a RawValue>) -> Result<&'a RawValue, Fault> {
         raw.ok_or_else(|| self.invalid("is missing; it is required"))
     }
 }
 
 /// A value's type, with its article.
-pub(super) fn kind(raw: &RawValue) -> &'static str {
+pub(crate) fn kind(raw: &RawValue) -> &'static str {
     match raw.get().as_bytes().first() {
         Some(b'"') => "a string",
         Some(b'{') => "an object",

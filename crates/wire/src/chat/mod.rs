@@ -12,9 +12,9 @@ pub mod rewrite;
 pub mod stream;
 
 mod calls;
-mod error;
-mod member;
-mod view;
+pub(crate) mod error;
+pub(crate) mod member;
+pub(crate) mod view;
 mod whole;
 
 pub use encode::{Encoder, Framing};

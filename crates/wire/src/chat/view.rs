@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use crate::escape;
 
 /// A member's name, borrowed unless it has escapes.
-pub(super) struct Key<'a>(pub(super) Cow<'a, str>);
+pub(crate) struct Key<'a>(pub(crate) Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Key<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -50,9 +50,9 @@ macro_rules! view {
     ) => {
         $(#[$meta])*
         #[derive(Default)]
-        pub(super) struct $name<$lt> {
-            $(pub(super) $field: Option<$type>,)*
-            $(pub(super) $rest: Vec<(Cow<$lt, str>, &$lt RawValue)>,)?
+        pub(crate) struct $name<$lt> {
+            $(pub(crate) $field: Option<$type>,)*
+            $(pub(crate) $rest: Vec<(Cow<$lt, str>, &$lt RawValue)>,)?
         }
 
         impl<$lt> Deserialize<$lt> for $name<$lt> {
@@ -93,6 +93,7 @@ macro_rules! view {
         $map.next_value::<IgnoredAny>()?;
     }};
 }
+pub(crate) use view;
 
 view! {
     /// A chunk of a stream, or a whole reply.
@@ -188,19 +189,19 @@ view! {
 
 impl<'a> Any<'a> {
     /// A member's value; null counts as absent, of a repeated member the last one counts.
-    pub(super) fn get(&self, name: &str) -> Option<&'a RawValue> {
+    pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
         let found = self.members.iter().rev().find(|(member, _)| member == name)?;
         Some(found.1).filter(|value| value.get() != "null")
     }
 }
 
 /// Whether a raw value is a string.
-pub(super) fn is_string(raw: &RawValue) -> bool {
+pub(crate) fn is_string(raw: &RawValue) -> bool {
     raw.get().starts_with('"')
 }
 
 /// A string's content, or a number's text. Empty counts as absent.
-pub(super) fn word(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
+pub(crate) fn word(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
     let text = raw?.get();
     let word = match text.as_bytes().first()? {
         b'"' => escape::unescape(text),
@@ -211,7 +212,7 @@ pub(super) fn word(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
 }
 
 /// A count, also if it was written with a fraction or as a string.
-pub(super) fn count(raw: Option<&RawValue>) -> Option<u64> {
+pub(crate) fn count(raw: Option<&RawValue>) -> Option<u64> {
     let word = word(raw)?;
     word.parse().ok().or_else(|| {
         let number: f64 = word.parse().ok()?;

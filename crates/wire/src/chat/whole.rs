@@ -35,6 +35,8 @@ impl Whole {
             ReplyEvent::Refusal(text) => self.refusal.push_str(&text),
             ReplyEvent::Call { id, name, arguments } => self.call(&id, &name, &arguments),
             ReplyEvent::Extra { name, value } => self.extra(name, &value),
+            // Translated before they come here.
+            ReplyEvent::Summary { .. } | ReplyEvent::Annotation(_) | ReplyEvent::Vendor(_) => {}
             ReplyEvent::Passed { json } => self.passed = Some(json),
             ReplyEvent::Finish { finish, usage } => match self.passed.take() {
                 Some(json) => out.extend_from_slice(json.as_bytes()),

@@ -6,6 +6,7 @@
 mod decode;
 mod encode;
 mod request;
+mod responses;
 mod rewrite;
 mod round_trip;
 mod show;

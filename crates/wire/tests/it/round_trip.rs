@@ -66,6 +66,7 @@ impl Turn {
                 TurnEvent::Usage(usage) => turn.usage = Some((usage.input, usage.output)),
                 TurnEvent::Done => turn.done = true,
                 TurnEvent::Fault(fault) => panic!("{fault}"),
+                event => panic!("{event:?}"),
             }
         }
         turn
@@ -94,7 +95,7 @@ impl Turn {
                     turn.finish = Some(finish);
                     turn.usage = Some(usage.map_or((0, 0), |usage| (usage.input, usage.output)));
                 }
-                ReplyEvent::Passed { .. } | ReplyEvent::Fault(_) => unreachable!(),
+                event => unreachable!("{event:?}"),
             }
         }
         turn

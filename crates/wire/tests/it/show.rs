@@ -1,6 +1,6 @@
 //! Turn events as text, so that a whole expectation can be read.
 
-use callgate_wire::TurnEvent;
+use callgate_wire::{TurnEvent, Vendor};
 
 /// One line an event.
 pub(crate) fn show(events: &[TurnEvent]) -> Vec<String> {
@@ -15,6 +15,9 @@ pub(crate) fn show(events: &[TurnEvent]) -> Vec<String> {
             TurnEvent::Text(text) => format!("text {text}"),
             TurnEvent::Reasoning(text) => format!("reasoning {text}"),
             TurnEvent::Refusal(text) => format!("refusal {text}"),
+            TurnEvent::Summary { index, text } => format!("summary {index} {text}"),
+            TurnEvent::Annotation(raw) => format!("annotation {raw}"),
+            TurnEvent::Vendor(Vendor { kind, value, .. }) => format!("{kind:?} {value}"),
             TurnEvent::CallStart { call, id, name } => {
                 format!("call {call} {} {name}", id.as_deref().unwrap_or("-"))
             }

@@ -1,0 +1,131 @@
+//! A client's request as the canonical one.
+//!
+//! It reads what the stages need and refuses only what is wrong: unknown members, items, content
+//! parts and tools of any type pass. Calls and results are checked by `pairing`, what another API
+//! cannot carry is listed by `tools` and `foreign`, and nothing is changed here (`rewrite`).
+
+use serde_json::value::RawValue;
+
+use super::{
+    encode::Shape,
+    envelope::Echo,
+    foreign, input, pairing,
+    tools::{self, Declared},
+};
+use crate::{
+    Code, Fault, Request, ToolChoice,
+    chat::{
+        member::{Path, kind},
+        view::Any,
+    },
+    loss::Loss,
+};
+
+/// A request, and what only this API knows of it.
+#[derive(Clone, Debug)]
+pub struct Incoming {
+    /// What it means. Every tool is a function under its flat name, and so is every call.
+    pub request: Request,
+    /// What its reply repeats, and what its tools are here.
+    pub shape: Shape,
+    /// The stored reply that this one continues.
+    pub previous_response_id: Option<String>,
+    /// The conversation it belongs to.
+    pub conversation: Option<String>,
+    /// Whether the reply is to be kept.
+    pub store: bool,
+    /// Whether the client wants to ask for the reply later.
+    pub background: bool,
+    /// What would be lost if it were sent to another API.
+    pub losses: Vec<Loss>,
+}
+
+/// Reads a request's body.
+///
+/// # Errors
+/// `REQUEST_INVALID`, with the member's path as `param`.
+pub fn decode(body: &[u8]) -> Result<Incoming, Fault> {
+    let text = std::str::from_utf8(body).map_err(|error| {
+        Fault::new(Code::RequestInvalid, format!("The body is not UTF-8: {error}."))
+    })?;
+    let raw: &RawValue = serde_json::from_str(text).map_err(|error| {
+        Fault::new(
+            Code::RequestInvalid,
+            format!("The body is not JSON: {error}. Send one JSON object."),
+        )
+    })?;
+    let body: Any<'_> = serde_json::from_str(raw.get()).map_err(|_| {
+        Fault::new(
+            Code::RequestInvalid,
+            format!("The body must be a JSON object, but it is {}.", kind(raw)),
+        )
+    })?;
+    let flag =
+        |name, default| body.get(name).map_or(Ok(default), |raw: &RawValue| at(name).bool(raw));
+    let model = at("model").name(at("model").required(body.get("model"))?)?;
+    let previous_response_id = match body.get("previous_response_id") {
+        Some(raw) => Some(at("previous_response_id").name(raw)?),
+        None => None,
+    };
+    let conversation = match body.get("conversation") {
+        Some(raw) => Some(conversation(raw)?),
+        None => None,
+    };
+    let mut losses = foreign::members(&body);
+    let mut declared = Declared::default();
+    if let Some(raw) = body.get("tools") {
+        tools::declare(&at("tools"), raw, &mut declared, &mut losses)?;
+    }
+    let items = input::items(body.get("input"))?;
+    if items.is_empty()
+        && previous_response_id.is_none()
+        && conversation.is_none()
+        && ["instructions", "prompt"].iter().all(|name| body.get(name).is_none())
+    {
+        return Err(at("input").invalid("is missing or empty; send a string or an array of items"));
+    }
+    for (i, item) in items.iter().enumerate() {
+        input::declare(&Path::Element(&at("input"), i), item, &mut declared, &mut losses)?;
+    }
+    let Declared { tools: declarations, map } = declared;
+    let messages = input::messages(body.get("instructions"), &items, &map, &mut losses)?;
+    let continues = previous_response_id.is_some() || conversation.is_some();
+    pairing::check(&items, continues)?;
+    let tool_choice = match body.get("tool_choice") {
+        Some(raw) => tools::choice(raw, &declarations, &map, &mut losses)?,
+        None => ToolChoice::Auto,
+    };
+    Ok(Incoming {
+        request: Request {
+            model,
+            messages,
+            tools: declarations,
+            tool_choice,
+            parallel_calls: flag("parallel_tool_calls", true)?,
+            stream: flag("stream", false)?,
+            include_usage: true,
+            choices: 1,
+        },
+        shape: Shape { echo: Echo::of(text), tools: map },
+        previous_response_id,
+        conversation,
+        store: flag("store", true)?,
+        background: flag("background", false)?,
+        losses,
+    })
+}
+
+const fn at(name: &str) -> Path<'_> {
+    Path::Member(&Path::Root, name)
+}
+
+/// A conversation's id, as a string or in an object.
+fn conversation(raw: &RawValue) -> Result<String, Fault> {
+    let path = at("conversation");
+    if kind(raw) == "a string" {
+        return path.name(raw);
+    }
+    let object = path.object(raw)?;
+    let path = Path::Member(&path, "id");
+    path.name(path.required(object.get("id"))?)
+}

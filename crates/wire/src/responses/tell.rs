@@ -1,0 +1,62 @@
+//! What the decoder has found, in the canonical turn's words. It decides nothing.
+
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::slot::Channel;
+use crate::{Api, TurnEvent, Vendor, VendorKind};
+
+/// More of a text.
+pub(super) fn text(channel: Channel, part: u64, text: String) -> TurnEvent {
+    match channel {
+        Channel::Refusal => TurnEvent::Refusal(text),
+        Channel::Reasoning => TurnEvent::Reasoning(text),
+        Channel::Summary => {
+            TurnEvent::Summary { index: u32::try_from(part).unwrap_or(u32::MAX), text }
+        }
+        Channel::Text | Channel::Input | Channel::Opaque => TurnEvent::Text(text),
+    }
+}
+
+/// How an item is named: the members that there are.
+pub(super) fn head(members: &[(&str, Option<&str>)]) -> TurnEvent {
+    let members: serde_json::Map<_, _> = members
+        .iter()
+        .filter_map(|(name, value)| Some(((*name).to_owned(), (*value)?.into())))
+        .collect();
+    let value = to_raw_value(&members).unwrap_or_else(|_| RawValue::NULL.to_owned());
+    vendor(VendorKind::Head, value)
+}
+
+/// A whole item of another type.
+pub(super) fn item(raw: &RawValue) -> TurnEvent {
+    vendor(VendorKind::Item, raw.to_owned())
+}
+
+/// A part of a message, of another type.
+pub(super) fn part(raw: &RawValue) -> TurnEvent {
+    vendor(VendorKind::Part, raw.to_owned())
+}
+
+/// An event that is not known.
+pub(super) fn event(raw: &RawValue) -> TurnEvent {
+    vendor(VendorKind::Event, raw.to_owned())
+}
+
+/// The encrypted form of reasoning.
+pub(super) fn sealed(raw: &RawValue) -> TurnEvent {
+    vendor(VendorKind::Sealed, raw.to_owned())
+}
+
+/// Members of the envelope that have changed.
+pub(super) fn members(members: &[(&str, &RawValue)]) -> TurnEvent {
+    let members: Vec<_> = members
+        .iter()
+        .map(|(name, value)| format!("{}:{value}", serde_json::json!(name)))
+        .collect();
+    let value = RawValue::from_string(format!("{{{}}}", members.join(",")));
+    vendor(VendorKind::Members, value.unwrap_or_else(|_| RawValue::NULL.to_owned()))
+}
+
+const fn vendor(kind: VendorKind, value: Box<RawValue>) -> TurnEvent {
+    TurnEvent::Vendor(Vendor { api: Api::Responses, kind, value })
+}

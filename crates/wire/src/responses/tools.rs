@@ -1,0 +1,268 @@
+//! Declared tools as functions under flat names, and the choice among them.
+//!
+//! A custom tool becomes a function of one string whose description holds its grammar; a namespace's
+//! tools carry its name; client-executed search is a function like any other. Tools that a provider
+//! runs itself are no functions: they are losses for every other API.
+
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::{
+    foreign::lost,
+    tool_map::{Origin, TOOL_SEARCH, ToolKind, ToolMap, input_schema},
+};
+use crate::{
+    Fault, ToolChoice, ToolDeclaration,
+    chat::{
+        member::{Path, kind},
+        view::Any,
+    },
+    loss::{Loss, LossKind},
+};
+
+/// What a request declares.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Declared {
+    pub(super) tools: Vec<ToolDeclaration>,
+    pub(super) map: ToolMap,
+}
+
+impl Declared {
+    fn add(
+        &mut self,
+        kind: ToolKind,
+        namespace: Option<&str>,
+        name: &str,
+        description: Option<String>,
+        parameters: Option<Box<RawValue>>,
+    ) {
+        let namespace = namespace.map(str::to_owned);
+        let origin = Origin { kind, namespace, name: name.to_owned() };
+        let name = self.map.insert(origin);
+        // A tool that is declared again, by a search's result, is the same tool.
+        if self.tools.iter().all(|tool| tool.name != name) {
+            self.tools.push(ToolDeclaration { name, description, parameters });
+        }
+    }
+}
+
+/// Reads a list of tools.
+pub(super) fn declare(
+    path: &Path<'_>,
+    raw: &RawValue,
+    declared: &mut Declared,
+    losses: &mut Vec<Loss>,
+) -> Result<(), Fault> {
+    for (i, raw) in path.array(raw)?.into_iter().enumerate() {
+        tool(&Path::Element(path, i), raw, None, declared, losses)?;
+    }
+    Ok(())
+}
+
+fn tool(
+    path: &Path<'_>,
+    raw: &RawValue,
+    namespace: Option<&str>,
+    declared: &mut Declared,
+    losses: &mut Vec<Loss>,
+) -> Result<(), Fault> {
+    let object = path.object(raw)?;
+    let type_path = Path::Member(path, "type");
+    let kind = type_path.string(type_path.required(object.get("type"))?)?;
+    let name_path = Path::Member(path, "name");
+    let name = || name_path.name(name_path.required(object.get("name"))?);
+    match kind.as_str() {
+        "function" => {
+            let parameters = parameters(path, &object)?;
+            let description = description(path, &object)?;
+            declared.add(ToolKind::Function, namespace, &name()?, description, parameters);
+        }
+        "custom" => {
+            let description = custom_description(path, &object)?;
+            let schema = to_raw_value(&input_schema()).ok();
+            declared.add(ToolKind::Custom, namespace, &name()?, Some(description), schema);
+            if object.get("format").is_some_and(|format| format.get().contains("grammar")) {
+                losses.push(lost(
+                    LossKind::Lossy,
+                    &Path::Member(path, "format"),
+                    "the grammar is described to the model, but not enforced",
+                ));
+            }
+        }
+        "namespace" if namespace.is_none() => {
+            let name = name()?;
+            let path = Path::Member(path, "tools");
+            for (i, raw) in path.array(path.required(object.get("tools"))?)?.iter().enumerate() {
+                tool(&Path::Element(&path, i), raw, Some(&name), declared, losses)?;
+            }
+        }
+        "tool_search" if is_clients(&object) => {
+            let parameters = parameters(path, &object)?;
+            let description = description(path, &object)?;
+            declared.add(ToolKind::ToolSearch, namespace, TOOL_SEARCH, description, parameters);
+        }
+        _ => {
+            // Clients send these by default; a model without them answers from what it knows.
+            let is_extra = kind.starts_with("web_search") || kind == "tool_search";
+            losses.push(lost(
+                if is_extra { LossKind::Dropped } else { LossKind::Unsupported },
+                path,
+                &format!("a tool of the type `{kind}` exists in the Responses API only"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the client runs a search itself.
+pub(super) fn is_clients(object: &Any<'_>) -> bool {
+    object.get("execution").is_some_and(|raw| raw.get() == "\"client\"")
+}
+
+fn description(path: &Path<'_>, object: &Any<'_>) -> Result<Option<String>, Fault> {
+    match object.get("description") {
+        Some(raw) => Path::Member(path, "description").string(raw).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// A custom tool's description with what its input must be.
+fn custom_description(path: &Path<'_>, object: &Any<'_>) -> Result<String, Fault> {
+    let mut text = description(path, object)?.unwrap_or_default();
+    if !text.is_empty() {
+        text.push_str("\n\n");
+    }
+    text.push_str("Give the tool's whole input, as plain text, in the one argument `input`.");
+    let Some(raw) = object.get("format") else { return Ok(text) };
+    let path = Path::Member(path, "format");
+    let format = path.object(raw)?;
+    if let Some(raw) = format.get("definition") {
+        let definition = Path::Member(&path, "definition").string(raw)?;
+        let syntax = match format.get("syntax") {
+            Some(raw) => Path::Member(&path, "syntax").string(raw)?,
+            None => String::new(),
+        };
+        text.push_str(&match syntax.as_str() {
+            "lark" => format!(" It must match this Lark grammar:\n{definition}"),
+            "regex" => format!(" It must match this regular expression:\n{definition}"),
+            _ => format!(" It must match this grammar:\n{definition}"),
+        });
+    }
+    Ok(text)
+}
+
+fn parameters(path: &Path<'_>, object: &Any<'_>) -> Result<Option<Box<RawValue>>, Fault> {
+    match object.get("parameters") {
+        Some(raw) if kind(raw) == "an object" => Ok(Some(raw.to_owned())),
+        Some(raw) => Err(Path::Member(path, "parameters").invalid(format_args!(
+            "must be a JSON Schema object, but it is {}; leave it out for a tool without parameters",
+            kind(raw)
+        ))),
+        None => Ok(None),
+    }
+}
+
+/// Reads the choice among the tools.
+pub(super) fn choice(
+    raw: &RawValue,
+    tools: &[ToolDeclaration],
+    map: &ToolMap,
+    losses: &mut Vec<Loss>,
+) -> Result<ToolChoice, Fault> {
+    let path = Path::Member(&Path::Root, "tool_choice");
+    if kind(raw) == "a string" {
+        return match path.string(raw)?.as_str() {
+            "auto" => Ok(ToolChoice::Auto),
+            "none" => Ok(ToolChoice::None),
+            "required" => Ok(ToolChoice::Required),
+            other => Err(path.invalid(format_args!(
+                "is `{other}`; it must be auto, none, required or an object that names tools"
+            ))),
+        };
+    }
+    let object = path.object(raw)?;
+    let type_path = Path::Member(&path, "type");
+    let kind = type_path.string(type_path.required(object.get("type"))?)?;
+    if kind == "allowed_tools" {
+        return allowed(&path, &object, tools, map, losses);
+    }
+    match named(&path, &object, tools, map)? {
+        Some(name) => Ok(ToolChoice::Named(name)),
+        None => {
+            losses.push(lost(
+                LossKind::Unsupported,
+                &path,
+                &format!("a tool of the type `{kind}` exists in the Responses API only"),
+            ));
+            Ok(ToolChoice::Auto)
+        }
+    }
+}
+
+fn allowed(
+    path: &Path<'_>,
+    object: &Any<'_>,
+    tools: &[ToolDeclaration],
+    map: &ToolMap,
+    losses: &mut Vec<Loss>,
+) -> Result<ToolChoice, Fault> {
+    let mode_path = Path::Member(path, "mode");
+    let required = match mode_path.string(mode_path.required(object.get("mode"))?)?.as_str() {
+        "auto" => false,
+        "required" => true,
+        other => {
+            return Err(
+                mode_path.invalid(format_args!("is `{other}`; it must be `auto` or `required`"))
+            );
+        }
+    };
+    let path = Path::Member(path, "tools");
+    let list = path.array(path.required(object.get("tools"))?)?;
+    if list.is_empty() {
+        return Err(path.invalid("must name at least one tool; use `none` to forbid calls"));
+    }
+    let mut names = Vec::with_capacity(list.len());
+    for (i, raw) in list.into_iter().enumerate() {
+        let path = Path::Element(&path, i);
+        let object = path.object(raw)?;
+        match named(&path, &object, tools, map)? {
+            Some(name) => names.push(name),
+            None => losses.push(lost(
+                LossKind::Unsupported,
+                &path,
+                "a tool of this type exists in the Responses API only",
+            )),
+        }
+    }
+    Ok(if names.is_empty() { ToolChoice::Auto } else { ToolChoice::Allowed { names, required } })
+}
+
+/// The flat name of a tool that a choice names; `None` if it is no function here.
+fn named(
+    path: &Path<'_>,
+    object: &Any<'_>,
+    tools: &[ToolDeclaration],
+    map: &ToolMap,
+) -> Result<Option<String>, Fault> {
+    let type_path = Path::Member(path, "type");
+    let kind = type_path.string(type_path.required(object.get("type"))?)?;
+    let flat = match kind.as_str() {
+        "function" | "custom" => {
+            let path = Path::Member(path, "name");
+            let name = path.name(path.required(object.get("name"))?)?;
+            let namespace = match object.get("namespace") {
+                Some(raw) => Some(Path::Member(&path, "namespace").string(raw)?),
+                None => None,
+            };
+            let flat = map.flat(namespace.as_deref(), &name).into_owned();
+            if tools.iter().all(|tool| tool.name != flat) {
+                return Err(path.invalid(format_args!(
+                    "is `{name}`, which `tools` does not declare; declare it there"
+                )));
+            }
+            flat
+        }
+        "tool_search" => TOOL_SEARCH.to_owned(),
+        _ => return Ok(None),
+    };
+    Ok(tools.iter().any(|tool| tool.name == flat).then_some(flat))
+}

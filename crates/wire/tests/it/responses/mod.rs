@@ -1,0 +1,9 @@
+//! The Responses API.
+
+mod client;
+mod decode;
+mod encode;
+mod passed;
+mod request;
+mod round_trip;
+mod write;
