@@ -105,7 +105,7 @@ impl<'w> Writer<'w> {
 
     fn result(&mut self, message: &Message) {
         let id = message.parts.iter().find_map(|part| match part {
-            Part::Result { call_id } => Some(call_id.as_str()),
+            Part::Result { call_id, .. } => Some(call_id.as_str()),
             _ => None,
         });
         let id = id.unwrap_or_default();
@@ -113,7 +113,8 @@ impl<'w> Writer<'w> {
         let text = message.text();
         let frame = ResultFrame { id, name, text: &text, is_error: false };
         self.results.push(Part::Text(self.language.render_result(&frame)));
-        let others = message.parts.iter().filter(|part| matches!(part, Part::Opaque(_)));
+        let others =
+            message.parts.iter().filter(|part| matches!(part, Part::Opaque(_) | Part::Media(_)));
         self.results.extend(others.cloned());
     }
 

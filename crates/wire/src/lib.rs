@@ -18,4 +18,7 @@ pub mod turn;
 pub use api::Api;
 pub use event::{Finish, ReplyEvent, TurnEvent, Usage, Vendor, VendorKind};
 pub use fault::{Code, Fault};
-pub use turn::{Message, Part, Request, Role, ToolChoice, ToolDeclaration};
+pub use turn::{
+    Effort, Format, Media, MediaKind, Message, Parameters, Part, Reasoning, Request, Role, Source,
+    ToolChoice, ToolDeclaration,
+};

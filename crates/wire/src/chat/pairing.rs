@@ -27,7 +27,7 @@ pub fn check_pairing(messages: &[Message]) -> Result<(), Fault> {
                     open.push((at, calls, id));
                     calls += 1;
                 }
-                Part::Result { call_id } => {
+                Part::Result { call_id, .. } => {
                     if !known.contains(call_id.as_str()) {
                         return Err(orphan_result(at, call_id));
                     }

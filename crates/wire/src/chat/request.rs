@@ -10,7 +10,9 @@ use super::{
     member::{Path, kind},
     view::Any,
 };
-use crate::{Code, Fault, Message, Part, Request, Role, ToolChoice, ToolDeclaration};
+use crate::{
+    Code, Fault, Message, Parameters, Part, Reasoning, Request, Role, ToolChoice, ToolDeclaration,
+};
 
 /// Reads a request's body.
 ///
@@ -67,6 +69,7 @@ pub fn decode(body: &[u8]) -> Result<Request, Fault> {
             },
             None => 1,
         },
+        parameters: Parameters::default(),
     })
 }
 
@@ -114,7 +117,7 @@ fn message(path: &Path<'_>, raw: &RawValue) -> Result<Message, Fault> {
     if role == Role::Tool {
         let id_path = Path::Member(path, "tool_call_id");
         let call_id = id_path.name(id_path.required(object.get("tool_call_id"))?)?;
-        parts.push(Part::Result { call_id });
+        parts.push(Part::Result { call_id, is_error: false });
     }
     if role == Role::Assistant {
         parts.extend(reasoning(&object)?);
@@ -140,7 +143,7 @@ fn reasoning(message: &Any<'_>) -> Result<Option<Part>, Fault> {
         if let Some(raw) = message.get(name).filter(|raw| kind(raw) == "a string") {
             let text = at(name).string(raw)?;
             if !text.is_empty() {
-                return Ok(Some(Part::Reasoning(text)));
+                return Ok(Some(Part::Reasoning(Reasoning { text, raw: None })));
             }
         }
     }

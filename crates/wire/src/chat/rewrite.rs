@@ -117,7 +117,17 @@ fn write_parts(role: Role, parts: &[Part], out: &mut Vec<u8>) {
                 separate(&mut content);
                 content.extend_from_slice(raw.get().as_bytes());
             }
-            Part::Reasoning(text) => reasoning.push_str(text),
+            Part::Media(media) => {
+                separate(&mut content);
+                content.extend_from_slice(media.raw.get().as_bytes());
+            }
+            Part::Refusal(text) => {
+                separate(&mut content);
+                content.extend_from_slice(br#"{"type":"refusal","refusal":"#);
+                escape::write(text, &mut content);
+                content.push(b'}');
+            }
+            Part::Reasoning(part) => reasoning.push_str(&part.text),
             Part::Call { id, name, arguments } => {
                 separate(&mut calls);
                 calls.extend_from_slice(br#"{"id":"#);
@@ -128,7 +138,7 @@ fn write_parts(role: Role, parts: &[Part], out: &mut Vec<u8>) {
                 escape::write(arguments, &mut calls);
                 calls.extend_from_slice(b"}}");
             }
-            Part::Result { call_id } => result = Some(call_id),
+            Part::Result { call_id, .. } => result = Some(call_id),
         }
     }
     write_role(role, out);

@@ -82,6 +82,11 @@ impl<'c> Composer<'c> {
                     Some(json) => content.push(json),
                     None => self.lose(LossKind::Unsupported, path, "a part of its content"),
                 },
+                Part::Media(media) => match content_part(&media.raw) {
+                    Some(json) => content.push(json),
+                    None => self.lose(LossKind::Unsupported, path, "a part of its content"),
+                },
+                Part::Refusal(text) => content.push(text_part(role, text)),
                 Part::Reasoning(_) => {
                     // Only what this API has sealed can come back to it.
                     self.lose(LossKind::Dropped, path, "its reasoning");
@@ -90,7 +95,7 @@ impl<'c> Composer<'c> {
                     self.message(role, &mut content);
                     self.call(id, name, arguments);
                 }
-                Part::Result { call_id } => result = Some(call_id),
+                Part::Result { call_id, .. } => result = Some(call_id),
             }
         }
         match result {

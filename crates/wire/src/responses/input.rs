@@ -15,7 +15,7 @@ use super::{
     tools::{self, Declared, is_clients},
 };
 use crate::{
-    Fault, Message, Part, Role,
+    Fault, Message, Part, Reasoning, Role,
     chat::{
         member::{Path, kind},
         view::{Any, word},
@@ -133,14 +133,14 @@ impl Reader<'_> {
                 Role::Assistant
             }
             "function_call_output" | "custom_tool_call_output" => {
-                parts.push(Part::Result { call_id: call_id(path, item)? });
+                parts.push(Part::Result { call_id: call_id(path, item)?, is_error: false });
                 let output_path = Path::Member(path, "output");
                 let raw = output_path.required(item.object.get("output"))?;
                 content(&output_path, raw, &mut parts)?;
                 Role::Tool
             }
             "tool_search_output" if is_clients(&item.object) => {
-                parts.push(Part::Result { call_id: call_id(path, item)? });
+                parts.push(Part::Result { call_id: call_id(path, item)?, is_error: false });
                 parts.push(Part::Text(self.found(item)));
                 Role::Tool
             }
@@ -300,7 +300,7 @@ fn reasoning(path: &Path<'_>, object: &Any<'_>, parts: &mut Vec<Part>) -> Result
             })
             .collect();
         if !texts.is_empty() {
-            parts.push(Part::Reasoning(texts.join("\n\n")));
+            parts.push(Part::Reasoning(Reasoning { text: texts.join("\n\n"), raw: None }));
             break;
         }
     }

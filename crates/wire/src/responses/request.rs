@@ -13,7 +13,7 @@ use super::{
     tools::{self, Declared},
 };
 use crate::{
-    Code, Fault, Request, ToolChoice,
+    Code, Fault, Parameters, Request, ToolChoice,
     chat::{
         member::{Path, kind},
         view::Any,
@@ -105,6 +105,7 @@ pub fn decode(body: &[u8]) -> Result<Incoming, Fault> {
             stream: flag("stream", false)?,
             include_usage: true,
             choices: 1,
+            parameters: Parameters::default(),
         },
         shape: Shape { echo: Echo::of(text), tools: map },
         previous_response_id,

@@ -20,9 +20,11 @@ fn show(parts: &[Part]) -> Vec<String> {
         .iter()
         .map(|part| match part {
             Part::Text(text) => format!("text {text}"),
-            Part::Reasoning(text) => format!("reasoning {text}"),
+            Part::Reasoning(part) => format!("reasoning {}", part.text),
             Part::Call { id, name, arguments } => format!("call {id} {name} {arguments}"),
-            Part::Result { call_id } => format!("result {call_id}"),
+            Part::Result { call_id, .. } => format!("result {call_id}"),
+            Part::Media(media) => format!("{:?} {:?}", media.kind, media.source),
+            Part::Refusal(text) => format!("refusal {text}"),
             Part::Opaque(raw) => format!("opaque {raw}"),
         })
         .collect()

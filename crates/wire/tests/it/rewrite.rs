@@ -1,7 +1,7 @@
 //! A client's body edited for a provider: what is named changes, everything else stays.
 
 use callgate_wire::{
-    Code, Part, Role,
+    Code, Part, Reasoning, Role,
     chat::{NewMessage, Rewrite, rewrite},
 };
 use serde_json::value::RawValue;
@@ -43,7 +43,7 @@ fn messages_change() {
         NewMessage::Parts {
             role: Role::Assistant,
             parts: vec![
-                Part::Reasoning("r".to_owned()),
+                Part::Reasoning(Reasoning { text: "r".to_owned(), raw: None }),
                 Part::Call {
                     id: "1".to_owned(),
                     name: "f".to_owned(),
@@ -53,7 +53,10 @@ fn messages_change() {
         },
         NewMessage::Parts {
             role: Role::Tool,
-            parts: vec![Part::Result { call_id: "1".to_owned() }, Part::Text("o".to_owned())],
+            parts: vec![
+                Part::Result { call_id: "1".to_owned(), is_error: false },
+                Part::Text("o".to_owned()),
+            ],
         },
         NewMessage::Parts { role: Role::Assistant, parts: vec![] },
     ];
