@@ -4,6 +4,7 @@
 //! socket. Stream and whole replies are the same [`TurnEvent`]s, so that they cannot disagree.
 
 pub mod api;
+pub mod call_id;
 pub mod chat;
 mod escape;
 pub mod event;
