@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use callgate_wire::{
     Code, Fault, Message, Part, Request, Role, ToolDeclaration,
     chat::{self, Framing, NewMessage, Rewrite},
+    tool_map::ToolMap,
 };
 
 use crate::{
@@ -27,6 +28,8 @@ use crate::{
 pub struct Admitted {
     body: String,
     request: Request,
+    /// What the client's tools are in its API.
+    tools: ToolMap,
     contract: Contract,
     choice: Choice,
     /// The ids of calls in the history.
@@ -48,7 +51,7 @@ impl Admitted {
     /// # Errors
     /// `REQUEST_INVALID` and `UNSUPPORTED_FEATURE`, naming the member.
     pub fn chat(body: &[u8]) -> Result<Self, Fault> {
-        let request = chat::request::decode(body)?;
+        let chat::Incoming { request, tools, .. } = chat::request::decode(body)?;
         if request.choices > 1 {
             let message = "More than one choice cannot be given: each would need its own turn. \
                            Leave `n` out, or send it as 1.";
@@ -63,6 +66,7 @@ impl Admitted {
             contract: Contract::new(&request.tools),
             choice: Choice::of(&request),
             ids,
+            tools,
             request,
         })
     }
@@ -122,7 +126,7 @@ impl Admitted {
             Orchestrate::new(policy, self.choice.clone()),
             Finalize::new(self.ids.clone()),
             Remap::new(&self.request.model, is_renamed, self.contract.clone(), framing, now),
-            Encode::new(framing, self.request.include_usage),
+            Encode::new(framing, self.request.include_usage, self.tools.clone()),
         )
     }
 

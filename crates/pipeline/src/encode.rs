@@ -3,6 +3,7 @@
 use callgate_wire::{
     Fault, ReplyEvent,
     chat::{Encoder, Framing},
+    tool_map::ToolMap,
 };
 
 use crate::remap::Remapped;
@@ -24,9 +25,9 @@ pub(crate) struct Encode {
 }
 
 impl Encode {
-    pub(crate) fn new(framing: Framing, include_usage: bool) -> Self {
+    pub(crate) fn new(framing: Framing, include_usage: bool, tools: ToolMap) -> Self {
         Self {
-            encoder: Encoder::new(framing, include_usage),
+            encoder: Encoder::new(framing, include_usage).tools(tools),
             framing,
             committed: false,
             ended: false,

@@ -9,16 +9,23 @@ pub mod chat;
 mod escape;
 pub mod event;
 pub mod fault;
+mod foreign;
 pub mod id;
 pub mod loss;
+mod members;
+mod openai;
+pub mod place;
 pub mod raw;
 pub mod responses;
 pub mod sse;
+pub mod tool_map;
 pub mod turn;
 
 pub use api::Api;
 pub use event::{Finish, ReplyEvent, TurnEvent, Usage, Vendor, VendorKind};
 pub use fault::{Code, Fault};
+pub use loss::{Loss, LossKind, Outgoing};
+pub use place::{Names, Places};
 pub use turn::{
     Effort, Format, Media, MediaKind, Message, Parameters, Part, Reasoning, Request, Role, Source,
     ToolChoice, ToolDeclaration,

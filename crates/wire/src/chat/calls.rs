@@ -17,7 +17,7 @@
 //! A call ends when no later delta could be meant for it (it has no id, and its index or its place
 //! as the last call went to another one), and every call ends at the finish.
 
-use crate::{Code, Fault, TurnEvent, escape::Unescape};
+use crate::{Code, Fault, TurnEvent, escape::Unescape, tool_map::Wrap};
 
 /// A turn with more calls is a broken provider.
 const MAX_CALLS: usize = 1024;
@@ -30,6 +30,8 @@ pub(super) struct Piece<'a> {
     pub(super) index: Option<i64>,
     pub(super) id: Option<&'a str>,
     pub(super) name: Option<&'a str>,
+    /// Whether it is of a custom tool, whose input is no JSON.
+    pub(super) is_custom: bool,
     pub(super) arguments: Arguments<'a>,
 }
 
@@ -61,6 +63,8 @@ struct Slot {
     id: Option<String>,
     name: Option<String>,
     text: Unescape,
+    /// Makes a custom tool's input the arguments of a function.
+    wrap: Option<Wrap>,
     /// Argument text that waits until the call has been told of.
     held: String,
     has_arguments: bool,
@@ -181,7 +185,8 @@ impl Calls {
                 self.end(at, out);
             }
         }
-        self.slots.push(Slot { index: piece.index, ..Slot::default() });
+        let wrap = piece.is_custom.then(Wrap::default);
+        self.slots.push(Slot { index: piece.index, wrap, ..Slot::default() });
         Ok(())
     }
 
@@ -212,6 +217,9 @@ impl Calls {
             }
         }
         slot.has_arguments |= !piece.arguments.is_empty();
+        if let Some(wrap) = &mut slot.wrap {
+            text = wrap.push(&text);
+        }
         if told {
             push_delta(at, text, out);
             return Ok(());
@@ -239,6 +247,9 @@ impl Calls {
         slot.ended = true;
         let mut text = String::new();
         slot.text.flush(&mut text);
+        if let Some(wrap) = &mut slot.wrap {
+            text = wrap.end(&text);
+        }
         if at < self.told {
             push_delta(at, text, out);
             out.push(TurnEvent::CallEnd { call: ordinal(at) });

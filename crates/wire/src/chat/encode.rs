@@ -6,8 +6,8 @@
 use serde::{Deserialize, Deserializer, de::IgnoredAny};
 use serde_json::value::RawValue;
 
-use super::whole::Whole;
-use crate::{Fault, Finish, ReplyEvent, Usage, escape, raw, sse};
+use super::{call::Call, whole::Whole};
+use crate::{Fault, Finish, ReplyEvent, Usage, escape, raw, sse, tool_map::ToolMap};
 
 /// The largest part of a call's arguments in one chunk.
 const ARGUMENT_BYTES: usize = 16 * 1024;
@@ -32,6 +32,7 @@ pub enum Framing {
 #[derive(Clone, Debug)]
 pub struct Encoder {
     include_usage: bool,
+    tools: ToolMap,
     state: State,
     /// The part of a summary that was written last.
     summary: Option<u32>,
@@ -63,6 +64,7 @@ impl Encoder {
     pub fn new(framing: Framing, include_usage: bool) -> Self {
         Self {
             include_usage,
+            tools: ToolMap::default(),
             state: State::Open,
             summary: None,
             stream: Stream {
@@ -79,6 +81,13 @@ impl Encoder {
         }
     }
 
+    /// Says what the client's tools are, so that a call of a custom one is written as such.
+    #[must_use]
+    pub fn tools(mut self, tools: ToolMap) -> Self {
+        self.tools = tools;
+        self
+    }
+
     /// Takes the next event and appends what the client is to receive for it.
     pub fn event(&mut self, event: ReplyEvent, out: &mut Vec<u8>) {
         debug_assert_eq!(self.state, State::Open, "an event behind the terminal one");
@@ -90,8 +99,8 @@ impl Encoder {
         }
         let Some(event) = self.translated(event) else { return };
         match &mut self.whole {
-            Some(whole) => whole.event(event, out),
-            None => self.stream.event(event, self.include_usage, out),
+            Some(whole) => whole.event(event, &self.tools, out),
+            None => self.stream.event(event, self.include_usage, &self.tools, out),
         }
     }
 }
@@ -122,7 +131,13 @@ impl Encoder {
 }
 
 impl Stream {
-    fn event(&mut self, event: ReplyEvent, include_usage: bool, out: &mut Vec<u8>) {
+    fn event(
+        &mut self,
+        event: ReplyEvent,
+        include_usage: bool,
+        tools: &ToolMap,
+        out: &mut Vec<u8>,
+    ) {
         match event {
             ReplyEvent::Start { id, model, created, extra } => {
                 self.head = head("chat.completion.chunk", &id, &model, created, &extra);
@@ -130,7 +145,9 @@ impl Stream {
             ReplyEvent::Text(text) => self.text("content", &text, out),
             ReplyEvent::Reasoning(text) => self.text("reasoning_content", &text, out),
             ReplyEvent::Refusal(text) => self.text("refusal", &text, out),
-            ReplyEvent::Call { id, name, arguments } => self.call(&id, &name, &arguments, out),
+            ReplyEvent::Call { id, name, arguments } => {
+                self.call(&id, &Call::of(tools, &name, &arguments), out);
+            }
             ReplyEvent::Extra { name, value } => self.content(out, |out| {
                 out.push(b'{');
                 escape::write(&name, out);
@@ -160,7 +177,8 @@ impl Stream {
         }
     }
 
-    fn call(&mut self, id: &str, name: &str, arguments: &str, out: &mut Vec<u8>) {
+    fn call(&mut self, id: &str, call: &Call<'_>, out: &mut Vec<u8>) {
+        let Call { kind, input_name, .. } = call;
         let index = self.calls.to_string();
         self.calls += 1;
         self.content(out, |out| {
@@ -168,18 +186,18 @@ impl Stream {
             out.extend_from_slice(index.as_bytes());
             out.extend_from_slice(br#","id":"#);
             escape::write(id, out);
-            out.extend_from_slice(br#","type":"function","function":{"name":"#);
-            escape::write(name, out);
-            out.extend_from_slice(br#","arguments":""}}]}"#);
+            out.extend_from_slice(format!(r#","type":"{kind}","{kind}":{{"name":"#).as_bytes());
+            escape::write(call.name, out);
+            out.extend_from_slice(format!(r#","{input_name}":""}}}}]}}"#).as_bytes());
         });
-        let mut rest = arguments;
+        let mut rest: &str = &call.input;
         while !rest.is_empty() {
             let (part, behind) = rest.split_at(rest.floor_char_boundary(ARGUMENT_BYTES));
             rest = behind;
             self.content(out, |out| {
                 out.extend_from_slice(br#"{"tool_calls":[{"index":"#);
                 out.extend_from_slice(index.as_bytes());
-                out.extend_from_slice(br#","function":{"arguments":"#);
+                out.extend_from_slice(format!(r#","{kind}":{{"{input_name}":"#).as_bytes());
                 escape::write(part, out);
                 out.extend_from_slice(b"}}]}");
             });

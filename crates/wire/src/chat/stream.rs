@@ -210,12 +210,6 @@ impl Decoder {
         extent: Extent,
         out: &mut Vec<TurnEvent>,
     ) -> Result<(), Fault> {
-        if call.custom.is_some() && call.function.is_none() {
-            return Err(protocol(
-                "The provider sent a call of a custom tool although only functions were declared."
-                    .to_owned(),
-            ));
-        }
         let index = match call.index {
             Some(raw) => {
                 let index = word(Some(raw)).and_then(|word| word.parse().ok());
@@ -227,12 +221,19 @@ impl Decoder {
             None => None,
         };
         let function = call.function.as_ref();
-        let (id, name) = (word(call.id), word(function.and_then(|function| function.name)));
+        let custom = call.custom.as_ref().filter(|_| function.is_none());
+        let (name, input) = match (function, custom) {
+            (Some(function), _) => (function.name, function.arguments),
+            (None, Some(custom)) => (custom.name, custom.input),
+            (None, None) => (None, None),
+        };
+        let (id, name) = (word(call.id), word(name));
         let piece = Piece {
             index,
             id: id.as_deref(),
             name: name.as_deref(),
-            arguments: match function.and_then(|function| function.arguments) {
+            is_custom: custom.is_some(),
+            arguments: match input {
                 Some(raw) if is_string(raw) => Arguments::Literal(raw.get()),
                 Some(raw) => Arguments::Value(raw.get()),
                 None => Arguments::Value(""),

@@ -140,7 +140,7 @@ view! {
         "index" => index: &'a RawValue,
         "id" => id: &'a RawValue,
         "function" => function: Function<'a>,
-        "custom" => custom: &'a RawValue,
+        "custom" => custom: Custom<'a>,
     }
 }
 
@@ -149,6 +149,14 @@ view! {
     Function<'a> {
         "name" => name: &'a RawValue,
         "arguments" => arguments: &'a RawValue,
+    }
+}
+
+view! {
+    /// Which custom tool a call calls.
+    Custom<'a> {
+        "name" => name: &'a RawValue,
+        "input" => input: &'a RawValue,
     }
 }
 

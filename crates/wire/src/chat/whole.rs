@@ -4,8 +4,11 @@
 
 use serde_json::value::RawValue;
 
-use super::encode::{error_body, head, write_usage};
-use crate::{Finish, ReplyEvent, Usage, escape};
+use super::{
+    call::Call,
+    encode::{error_body, head, write_usage},
+};
+use crate::{Finish, ReplyEvent, Usage, escape, tool_map::ToolMap};
 
 /// A reply so far.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +28,7 @@ impl Whole {
         Self { head: head("chat.completion", "", "", 0, &[]), ..Self::default() }
     }
 
-    pub(super) fn event(&mut self, event: ReplyEvent, out: &mut Vec<u8>) {
+    pub(super) fn event(&mut self, event: ReplyEvent, tools: &ToolMap, out: &mut Vec<u8>) {
         match event {
             ReplyEvent::Start { id, model, created, extra } => {
                 self.head = head("chat.completion", &id, &model, created, &extra);
@@ -33,7 +36,9 @@ impl Whole {
             ReplyEvent::Text(text) => self.text.push_str(&text),
             ReplyEvent::Reasoning(text) => self.reasoning.push_str(&text),
             ReplyEvent::Refusal(text) => self.refusal.push_str(&text),
-            ReplyEvent::Call { id, name, arguments } => self.call(&id, &name, &arguments),
+            ReplyEvent::Call { id, name, arguments } => {
+                self.call(&id, &Call::of(tools, &name, &arguments));
+            }
             ReplyEvent::Extra { name, value } => self.extra(name, &value),
             // Translated before they come here.
             ReplyEvent::Summary { .. } | ReplyEvent::Annotation(_) | ReplyEvent::Vendor(_) => {}
@@ -46,17 +51,18 @@ impl Whole {
         }
     }
 
-    fn call(&mut self, id: &str, name: &str, arguments: &str) {
+    fn call(&mut self, id: &str, call: &Call<'_>) {
+        let Call { kind, input_name, .. } = call;
         let out = &mut self.calls;
         if !out.is_empty() {
             out.push(b',');
         }
         out.extend_from_slice(br#"{"id":"#);
         escape::write(id, out);
-        out.extend_from_slice(br#","type":"function","function":{"name":"#);
-        escape::write(name, out);
-        out.extend_from_slice(br#","arguments":"#);
-        escape::write(arguments, out);
+        out.extend_from_slice(format!(r#","type":"{kind}","{kind}":{{"name":"#).as_bytes());
+        escape::write(call.name, out);
+        out.extend_from_slice(format!(r#","{input_name}":"#).as_bytes());
+        escape::write(&call.input, out);
         out.extend_from_slice(b"}}");
     }
 

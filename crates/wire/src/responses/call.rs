@@ -7,11 +7,11 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{
-    log::Log,
+use super::log::Log;
+use crate::{
+    escape,
     tool_map::{Origin, ToolKind, ToolMap, unwrap},
 };
-use crate::escape;
 
 /// The largest part of a call's input in one event.
 const DELTA_BYTES: usize = 16 * 1024;

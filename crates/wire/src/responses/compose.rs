@@ -7,23 +7,23 @@ use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
-use super::{
-    tool_map::{Origin, ToolKind, ToolMap, unwrap},
-    view::Item as ItemView,
-};
+use super::view::Item as ItemView;
 use crate::{
-    Part, Role,
-    chat::{
-        NewMessage,
-        view::{Any, word},
-    },
+    Api, Part, Role,
+    call_id::CallIds,
+    chat::{NewMessage, view::word},
     escape,
     loss::{Loss, LossKind},
+    openai::{Object, media},
+    tool_map::{Origin, ToolKind, ToolMap, unwrap},
 };
 
 /// Writes a list of items.
 pub(super) struct Composer<'c> {
     tools: &'c ToolMap,
+    /// Whether the messages came from this API.
+    is_own: bool,
+    ids: CallIds,
     /// What kind of call an id belongs to.
     kinds: HashMap<String, ToolKind>,
     items: Vec<String>,
@@ -31,8 +31,21 @@ pub(super) struct Composer<'c> {
 }
 
 impl<'c> Composer<'c> {
-    pub(super) fn new(tools: &'c ToolMap) -> Self {
-        Self { tools, kinds: HashMap::new(), items: Vec::new(), losses: Vec::new() }
+    /// A writer of messages that came from this API.
+    pub(super) fn own(tools: &'c ToolMap) -> Self {
+        Self {
+            tools,
+            is_own: true,
+            ids: CallIds::default(),
+            kinds: HashMap::new(),
+            items: Vec::new(),
+            losses: Vec::new(),
+        }
+    }
+
+    /// A writer of messages that came from another API, with the ids that their calls get.
+    pub(super) fn foreign(tools: &'c ToolMap, ids: CallIds) -> Self {
+        Self { is_own: false, ids, ..Self::own(tools) }
     }
 
     /// The list as JSON text.
@@ -78,24 +91,42 @@ impl<'c> Composer<'c> {
         for part in parts {
             match part {
                 Part::Text(text) => content.push(text_part(role, text)),
-                Part::Opaque(raw) => match content_part(raw) {
-                    Some(json) => content.push(json),
-                    None => self.lose(LossKind::Unsupported, path, "a part of its content"),
-                },
-                Part::Media(media) => match content_part(&media.raw) {
-                    Some(json) => content.push(json),
-                    None => self.lose(LossKind::Unsupported, path, "a part of its content"),
-                },
-                Part::Refusal(text) => content.push(text_part(role, text)),
-                Part::Reasoning(_) => {
-                    // Only what this API has sealed can come back to it.
-                    self.lose(LossKind::Dropped, path, "its reasoning");
+                Part::Opaque(raw) if self.is_own && is_item(raw) => {
+                    self.message(role, &mut content);
+                    self.items.push(raw.get().to_owned());
                 }
+                Part::Opaque(raw) if self.is_own => content.push(raw.get().to_owned()),
+                // Whoever has read it has listed it.
+                Part::Opaque(_) => {}
+                Part::Media(medium) if self.is_own => content.push(medium.raw.get().to_owned()),
+                Part::Media(_) if role == Role::Assistant => {
+                    self.lose(LossKind::Unsupported, path, "media as the model's own words");
+                }
+                Part::Media(medium) => {
+                    content.extend(media::write(Api::Responses, medium, path, &mut self.losses));
+                }
+                Part::Refusal(text) => content.push(refusal_part(role, text)),
+                Part::Reasoning(part) => match &part.raw {
+                    Some(item) if self.is_own => {
+                        self.message(role, &mut content);
+                        self.items.push(item.get().to_owned());
+                    }
+                    // Only what this API has sealed can come back to it.
+                    _ => self.lose(LossKind::Dropped, path, "reasoning of another origin"),
+                },
                 Part::Call { id, name, arguments } => {
                     self.message(role, &mut content);
                     self.call(id, name, arguments);
                 }
-                Part::Result { call_id, .. } => result = Some(call_id),
+                Part::Result { call_id, is_error } => {
+                    if *is_error {
+                        // This API has no mark for it: a model sees what it is told.
+                        content.insert(0, text_part(role, "The tool failed:"));
+                        let reason = "the mark of a failed result other than in its text";
+                        self.lose(LossKind::Lossy, path, reason);
+                    }
+                    result = Some(call_id);
+                }
             }
         }
         match result {
@@ -131,7 +162,7 @@ impl<'c> Composer<'c> {
                 br#"{"type":"tool_search_call","execution":"client","call_id":"#.to_vec()
             }
         };
-        escape::write(id, &mut out);
+        escape::write(self.ids.get(id), &mut out);
         if origin.kind != ToolKind::ToolSearch {
             if let Some(namespace) = &origin.namespace {
                 out.extend_from_slice(br#","namespace":"#);
@@ -169,7 +200,7 @@ impl<'c> Composer<'c> {
             _ => "function_call_output",
         };
         let mut out = format!(r#"{{"type":"{kind}","call_id":"#).into_bytes();
-        escape::write(call_id, &mut out);
+        escape::write(self.ids.get(call_id), &mut out);
         out.extend_from_slice(br#","output":"#);
         let text = match content {
             [] => Some("\"\""),
@@ -200,30 +231,21 @@ fn text_part(role: Role, text: &str) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// A part of this API's content as it is, or one of the Chat API's as this API's.
-fn content_part(raw: &RawValue) -> Option<String> {
-    let object: Any<'_> = serde_json::from_str(raw.get()).ok()?;
-    let kind = word(object.get("type"))?;
-    let (kind, members) = match kind.as_ref() {
-        "input_image" | "input_file" | "refusal" => return Some(raw.get().to_owned()),
-        "image_url" => {
-            let inner: Any<'_> = serde_json::from_str(object.get("image_url")?.get()).ok()?;
-            inner.get("url")?;
-            (
-                "input_image",
-                [("image_url", inner.get("url")), ("detail", inner.get("detail"))].to_vec(),
-            )
-        }
-        "file" => {
-            let inner: Any<'_> = serde_json::from_str(object.get("file")?.get()).ok()?;
-            let names = ["file_data", "file_id", "filename"];
-            ("input_file", names.map(|name| (name, inner.get(name))).to_vec())
-        }
-        _ => return None,
-    };
-    let members: String = members
-        .into_iter()
-        .filter_map(|(name, value)| Some(format!(r#","{name}":{}"#, value?.get())))
-        .collect();
-    Some(format!(r#"{{"type":"{kind}"{members}}}"#))
+/// A refusal as the model's; of anyone else it is text.
+fn refusal_part(role: Role, text: &str) -> String {
+    if role != Role::Assistant {
+        return text_part(role, text);
+    }
+    Object::default().text("type", "refusal").text("refusal", text).json()
+}
+
+/// Whether something is an item of its own, not a part of one.
+fn is_item(raw: &RawValue) -> bool {
+    let item: ItemView<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+    word(item.kind).is_some_and(|kind| {
+        matches!(kind.as_ref(), "compaction" | "item_reference" | "program")
+            || ["_call", "_output", "_tools", "_request", "_response"]
+                .iter()
+                .any(|end| kind.ends_with(end))
+    })
 }

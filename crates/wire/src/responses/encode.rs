@@ -14,13 +14,13 @@ use super::{
     log::Log,
     open::Open,
     slot::Channel,
-    tool_map::ToolMap,
     view::Item,
 };
 use crate::{
     Api, Fault, Finish, ReplyEvent, Usage, Vendor, VendorKind,
     chat::view::{Any, word},
     id, raw,
+    tool_map::ToolMap,
 };
 
 pub use crate::chat::Framing;

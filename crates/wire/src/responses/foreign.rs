@@ -1,88 +1,54 @@
-//! What of a request no other API has, as losses.
-//!
-//! A member is here if nothing of the canonical request stands for it. What a writer of another API
-//! cannot carry of the canonical request is that writer's to list.
+//! The members that this API alone has, and what is lost without them.
 
 use crate::{
-    chat::{member::Path, view::Any},
-    loss::{Loss, LossKind},
+    foreign::Table,
+    loss::LossKind::{Dropped, Lossy, Unsupported},
 };
 
-/// Members whose absence changes what the client gets.
-const UNSUPPORTED: [(&str, &str); 4] = [
-    ("background", "replies in the background exist in the Responses API only"),
-    ("moderation", "moderation of a reply exists in the Responses API only"),
-    ("prompt", "stored prompts exist in the Responses API only"),
-    ("image", "image handling exists in the Responses API only"),
+const ONLY: &str = "it exists in the Responses API only";
+
+/// Members of a request. What changes the meaning of a turn, or what the client gets, is unsupported.
+pub(super) const REQUEST: Table<14> = [
+    ("moderation", Unsupported, "moderation of a reply exists in OpenAI's APIs only"),
+    ("prompt", Unsupported, "stored prompts exist in the Responses API only"),
+    ("image", Unsupported, "image handling exists in the Responses API only"),
+    ("access_programs", Dropped, ONLY),
+    ("background_options", Dropped, ONLY),
+    ("client_metadata", Dropped, ONLY),
+    ("context_management", Dropped, ONLY),
+    ("include", Dropped, ONLY),
+    ("max_tool_calls", Dropped, ONLY),
+    ("metadata", Dropped, "what a provider keeps with a reply is not carried"),
+    ("prompt_cache_options", Dropped, ONLY),
+    ("prompt_cache_retention", Dropped, "how long a provider caches is not carried"),
+    ("top_logprobs", Dropped, "probabilities of tokens are not carried"),
+    ("truncation", Dropped, ONLY),
 ];
 
-/// Members whose absence does not change what the turn means.
-const DROPPED: [&str; 11] = [
-    "access_programs",
-    "background_options",
-    "client_metadata",
-    "context_management",
-    "include",
-    "max_tool_calls",
-    "prompt_cache_options",
-    "prompt_cache_retention",
-    "stream_options",
-    "top_logprobs",
-    "truncation",
+/// Members of `reasoning`.
+pub(super) const REASONING: Table<4> = [
+    ("context", Dropped, ONLY),
+    ("generate_summary", Dropped, "a summary of reasoning is not asked for elsewhere"),
+    ("mode", Dropped, ONLY),
+    ("summary", Dropped, "a summary of reasoning is not asked for elsewhere"),
 ];
 
-/// Members that are read, here or by a writer.
-const KNOWN: [&str; 25] = [
-    "conversation",
-    "frequency_penalty",
-    "input",
-    "instructions",
-    "max_output_tokens",
-    "metadata",
-    "model",
-    "parallel_tool_calls",
-    "presence_penalty",
-    "previous_response_id",
-    "prompt_cache_key",
-    "reasoning",
-    "safety_identifier",
-    "seed",
-    "service_tier",
-    "stop",
-    "store",
-    "stream",
-    "temperature",
-    "text",
-    "tool_choice",
-    "tools",
-    "top_p",
-    "type",
-    "user",
+/// Members of a tool.
+pub(super) const TOOL: Table<6> = [
+    ("description", Dropped, "a namespace's tools stand alone, without its description"),
+    ("strict", Lossy, "the schema is told to the model, but the provider does not enforce it"),
+    ("allowed_callers", Dropped, ONLY),
+    ("defer_loading", Lossy, "the tool is loaded at once"),
+    ("output_schema", Dropped, ONLY),
+    ("execution", Dropped, ONLY),
 ];
 
-/// The losses among a request's own members.
-pub(super) fn members(body: &Any<'_>) -> Vec<Loss> {
-    let mut losses = Vec::new();
-    for (name, value) in &body.members {
-        let path = Path::Member(&Path::Root, name);
-        if matches!(value.get(), "null" | "false" | "[]" | "{}" | "\"disabled\"")
-            || KNOWN.contains(&name.as_ref())
-        {
-            continue;
-        }
-        let unsupported = UNSUPPORTED.iter().find(|(known, _)| known == name);
-        losses.push(match unsupported {
-            Some((_, reason)) => lost(LossKind::Unsupported, &path, reason),
-            None if DROPPED.contains(&name.as_ref()) => {
-                lost(LossKind::Dropped, &path, "it exists in the Responses API only")
-            }
-            None => lost(LossKind::Dropped, &path, "it is not known"),
-        });
-    }
-    losses
-}
-
-/// A loss at a path.
-pub(super) fn lost(kind: LossKind, path: &Path<'_>, reason: &str) -> Loss {
-    Loss { kind, path: path.to_string(), reason: reason.to_owned() }
-}
+/// Members of an item.
+pub(super) const ITEM: Table<6> = [
+    ("annotations", Dropped, "sources of a text are not carried back to a model"),
+    ("logprobs", Dropped, "probabilities of tokens are not carried"),
+    ("phase", Dropped, ONLY),
+    ("caller", Dropped, ONLY),
+    ("prompt_cache_breakpoint", Dropped, "marks of a cache are not carried"),
+    ("detail", Dropped, ONLY),
+];

@@ -10,9 +10,8 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::{
-    foreign::lost,
-    tool_map::{TOOL_SEARCH, ToolMap, wrap},
-    tools::{self, Declared, is_clients},
+    foreign::ITEM,
+    tools::{self, is_clients},
 };
 use crate::{
     Fault, Message, Part, Reasoning, Role,
@@ -20,13 +19,17 @@ use crate::{
         member::{Path, kind},
         view::{Any, word},
     },
+    foreign::{lost, unread},
     loss::{Loss, LossKind},
+    members::Members,
+    openai::media,
+    tool_map::{Declared, TOOL_SEARCH, ToolMap, wrap},
 };
 
 /// One item of the input.
 pub(super) struct Item<'a> {
     pub(super) kind: String,
-    pub(super) object: Any<'a>,
+    pub(super) object: Members<'a>,
     /// The item as the client sent it, or the one that its string stands for.
     raw: Cow<'a, RawValue>,
 }
@@ -43,7 +46,7 @@ pub(super) fn items(raw: Option<&RawValue>) -> Result<Vec<Item<'_>>, Fault> {
     let path = Path::Member(&Path::Root, "input");
     let Some(raw) = raw else { return Ok(Vec::new()) };
     if kind(raw) == "a string" {
-        let object = Any { members: vec![("content".into(), raw)] };
+        let object = Any { members: vec![("content".into(), raw)] }.into();
         let raw = Cow::Owned(text_item("user", raw));
         return Ok(vec![Item { kind: "message".to_owned(), object, raw }]);
     }
@@ -52,7 +55,7 @@ pub(super) fn items(raw: Option<&RawValue>) -> Result<Vec<Item<'_>>, Fault> {
     })?;
     let read = |(i, raw)| {
         let path = Path::Element(&path, i);
-        let object = path.object(raw)?;
+        let object = Members::of(&path, raw)?;
         let kind = match object.get("type") {
             Some(raw) => Path::Member(&path, "type").string(raw)?,
             None if object.get("role").is_some() => "message".to_owned(),
@@ -78,7 +81,7 @@ pub(super) fn declare(
     losses: &mut Vec<Loss>,
 ) -> Result<(), Fault> {
     let is_known = item.kind == "additional_tools"
-        || item.kind == "tool_search_output" && is_clients(&item.object);
+        || item.kind == "tool_search_output" && is_clients(item.object.get("execution"));
     match item.object.get("tools") {
         Some(raw) if is_known => {
             tools::declare(&Path::Member(path, "tools"), raw, declared, losses)
@@ -87,24 +90,28 @@ pub(super) fn declare(
     }
 }
 
-/// The conversation, with the instructions before it.
+/// The conversation, with the instructions before it, and the path of each message.
 pub(super) fn messages(
     instructions: Option<&RawValue>,
     items: &[Item<'_>],
     map: &ToolMap,
     losses: &mut Vec<Loss>,
-) -> Result<Vec<Message>, Fault> {
-    let mut reader = Reader { map, losses, open: None, out: Vec::new() };
+) -> Result<(Vec<Message>, Vec<String>), Fault> {
+    let mut reader = Reader { map, losses, open: None, out: Vec::new(), paths: Vec::new() };
     if let Some(raw) = instructions {
-        let text = Path::Member(&Path::Root, "instructions").string(raw)?;
-        reader.push(Role::System, vec![Part::Text(text)], &text_item("system", raw));
+        let path = Path::Member(&Path::Root, "instructions");
+        let text = path.string(raw)?;
+        reader.push(&path, Role::System, vec![Part::Text(text)], &text_item("system", raw));
     }
     let path = Path::Member(&Path::Root, "input");
     for (i, item) in items.iter().enumerate() {
-        reader.item(&Path::Element(&path, i), item)?;
+        match item.raw {
+            Cow::Borrowed(_) => reader.item(&Path::Element(&path, i), item)?,
+            Cow::Owned(_) => reader.item(&path, item)?,
+        }
     }
     reader.close();
-    Ok(reader.out)
+    Ok((reader.out, reader.paths))
 }
 
 struct Reader<'r> {
@@ -113,22 +120,24 @@ struct Reader<'r> {
     /// The assistant message that is being put together, with the text of its items.
     open: Option<(Vec<Part>, String)>,
     out: Vec<Message>,
+    /// The path of the first item of each message, the open one too.
+    paths: Vec<String>,
 }
 
 impl Reader<'_> {
     fn item(&mut self, path: &Path<'_>, item: &Item<'_>) -> Result<(), Fault> {
         let mut parts = Vec::new();
         let role = match item.kind.as_str() {
-            "message" => message(path, &item.object, &mut parts)?,
+            "message" => self.message(path, &item.object, &mut parts)?,
             "reasoning" => {
-                reasoning(path, &item.object, &mut parts)?;
+                parts.push(reasoning(path, item)?);
                 Role::Assistant
             }
             "function_call" | "custom_tool_call" => {
                 parts.push(self.call(path, item)?);
                 Role::Assistant
             }
-            "tool_search_call" if is_clients(&item.object) => {
+            "tool_search_call" if is_clients(item.object.get("execution")) => {
                 parts.push(self.call(path, item)?);
                 Role::Assistant
             }
@@ -136,10 +145,10 @@ impl Reader<'_> {
                 parts.push(Part::Result { call_id: call_id(path, item)?, is_error: false });
                 let output_path = Path::Member(path, "output");
                 let raw = output_path.required(item.object.get("output"))?;
-                content(&output_path, raw, &mut parts)?;
+                content(&output_path, raw, &mut parts, self.losses)?;
                 Role::Tool
             }
-            "tool_search_output" if is_clients(&item.object) => {
+            "tool_search_output" if is_clients(item.object.get("execution")) => {
                 parts.push(Part::Result { call_id: call_id(path, item)?, is_error: false });
                 parts.push(Part::Text(self.found(item)));
                 Role::Tool
@@ -152,23 +161,43 @@ impl Reader<'_> {
                         &format!("an item of the type `{other}` exists in the Responses API only"),
                     ));
                 }
-                parts.push(Part::Opaque(item.raw.clone().into_owned()));
-                match other {
+                let role = match other {
                     "compaction" | "item_reference" | "program" => Role::Assistant,
                     other if other.ends_with("_call") => Role::Assistant,
                     other if other.ends_with("_output") => Role::Tool,
                     _ => Role::System,
-                }
+                };
+                let parts = vec![Part::Opaque(item.raw.clone().into_owned())];
+                self.push(path, role, parts, &item.raw);
+                return Ok(());
             }
         };
-        self.push(role, parts, &item.raw);
+        // They name the item, or say that it was complete.
+        item.object.pass(&["id", "status"]);
+        unread(path, &item.object, &ITEM, self.losses);
+        self.push(path, role, parts, &item.raw);
         Ok(())
     }
 
+    fn message(
+        &mut self,
+        path: &Path<'_>,
+        object: &Members<'_>,
+        parts: &mut Vec<Part>,
+    ) -> Result<Role, Fault> {
+        let role = role(path, object)?;
+        let path = Path::Member(path, "content");
+        content(&path, path.required(object.get("content"))?, parts, self.losses)?;
+        Ok(role)
+    }
+
     /// Adds an item; one that the model made joins the one before it.
-    fn push(&mut self, role: Role, parts: Vec<Part>, raw: &RawValue) {
+    fn push(&mut self, path: &Path<'_>, role: Role, parts: Vec<Part>, raw: &RawValue) {
         let raw = raw.get();
         if role == Role::Assistant {
+            if self.open.is_none() {
+                self.paths.push(path.to_string());
+            }
             let (known, items) = self.open.get_or_insert_default();
             known.extend(parts);
             items.push_str(if items.is_empty() { "" } else { "," });
@@ -176,6 +205,7 @@ impl Reader<'_> {
             return;
         }
         self.close();
+        self.paths.push(path.to_string());
         self.out.extend(whole(role, parts, raw));
     }
 
@@ -239,42 +269,32 @@ fn call_id(path: &Path<'_>, item: &Item<'_>) -> Result<String, Fault> {
     path.name(path.required(item.object.get("call_id"))?)
 }
 
-fn message(path: &Path<'_>, object: &Any<'_>, parts: &mut Vec<Part>) -> Result<Role, Fault> {
-    let role_path = Path::Member(path, "role");
-    let role = match object.get("role") {
-        None => Role::User,
-        Some(raw) => match role_path.string(raw)?.as_str() {
-            "system" | "developer" => Role::System,
-            "user" => Role::User,
-            "assistant" => Role::Assistant,
-            other => {
-                return Err(role_path.invalid(format_args!(
-                    "is `{other}`; it must be one of system, developer, user, assistant"
-                )));
-            }
+fn role(path: &Path<'_>, object: &Members<'_>) -> Result<Role, Fault> {
+    let path = Path::Member(path, "role");
+    match object.get("role") {
+        None => Ok(Role::User),
+        Some(raw) => match path.string(raw)?.as_str() {
+            "system" | "developer" => Ok(Role::System),
+            "user" => Ok(Role::User),
+            "assistant" => Ok(Role::Assistant),
+            other => Err(path.invalid(format_args!(
+                "is `{other}`; it must be one of system, developer, user, assistant"
+            ))),
         },
-    };
-    let path = Path::Member(path, "content");
-    content(&path, path.required(object.get("content"))?, parts)?;
-    Ok(role)
+    }
 }
 
-fn content(path: &Path<'_>, raw: &RawValue, parts: &mut Vec<Part>) -> Result<(), Fault> {
+fn content(
+    path: &Path<'_>,
+    raw: &RawValue,
+    parts: &mut Vec<Part>,
+    losses: &mut Vec<Loss>,
+) -> Result<(), Fault> {
     match kind(raw) {
         "a string" => parts.push(Part::Text(path.string(raw)?)),
         "an array" => {
             for (i, raw) in path.array(raw)?.into_iter().enumerate() {
-                let path = Path::Element(path, i);
-                let object = path.object(raw)?;
-                let type_path = Path::Member(&path, "type");
-                let kind = type_path.string(type_path.required(object.get("type"))?)?;
-                let text_path = Path::Member(&path, "text");
-                parts.push(match kind.as_str() {
-                    "input_text" | "output_text" | "text" | "summary_text" | "reasoning_text" => {
-                        Part::Text(text_path.string(text_path.required(object.get("text"))?)?)
-                    }
-                    _ => Part::Opaque(raw.to_owned()),
-                });
+                parts.push(part(&Path::Element(path, i), raw, losses)?);
             }
         }
         found => {
@@ -286,12 +306,39 @@ fn content(path: &Path<'_>, raw: &RawValue, parts: &mut Vec<Part>) -> Result<(),
     Ok(())
 }
 
-/// The reasoning that can be read: its text, or else its summary.
-fn reasoning(path: &Path<'_>, object: &Any<'_>, parts: &mut Vec<Part>) -> Result<(), Fault> {
+fn part(path: &Path<'_>, raw: &RawValue, losses: &mut Vec<Loss>) -> Result<Part, Fault> {
+    let object = Members::of(path, raw)?;
+    let type_path = Path::Member(path, "type");
+    let kind = type_path.string(type_path.required(object.get("type"))?)?;
+    let text = |name| {
+        let path = Path::Member(path, name);
+        path.string(path.required(object.get(name))?)
+    };
+    let part = match kind.as_str() {
+        "input_text" | "output_text" | "text" | "summary_text" | "reasoning_text" => {
+            Part::Text(text("text")?)
+        }
+        "refusal" => Part::Refusal(text("refusal")?),
+        _ => match media::read(path, &kind, &object, raw, losses) {
+            Some(media) => Part::Media(media),
+            None => {
+                let reason = format!("a part of the type `{kind}` cannot be carried");
+                losses.push(lost(LossKind::Unsupported, path, &reason));
+                return Ok(Part::Opaque(raw.to_owned()));
+            }
+        },
+    };
+    unread(path, &object, &ITEM, losses);
+    Ok(part)
+}
+
+/// Reasoning with what of it can be read: its text, or else its summary.
+fn reasoning(path: &Path<'_>, item: &Item<'_>) -> Result<Part, Fault> {
+    let mut text = String::new();
     for name in ["content", "summary"] {
-        let Some(raw) = object.get(name) else { continue };
+        let Some(raw) = item.object.get(name) else { continue };
         let mut read = Vec::new();
-        content(&Path::Member(path, name), raw, &mut read)?;
+        content(&Path::Member(path, name), raw, &mut read, &mut Vec::new())?;
         let texts: Vec<_> = read
             .into_iter()
             .filter_map(|part| match part {
@@ -299,10 +346,11 @@ fn reasoning(path: &Path<'_>, object: &Any<'_>, parts: &mut Vec<Part>) -> Result
                 _ => None,
             })
             .collect();
-        if !texts.is_empty() {
-            parts.push(Part::Reasoning(Reasoning { text: texts.join("\n\n"), raw: None }));
-            break;
+        if text.is_empty() {
+            text = texts.join("\n\n");
         }
     }
-    Ok(())
+    // It is for this API alone, and part of what `raw` is.
+    item.object.pass(&["encrypted_content"]);
+    Ok(Part::Reasoning(Reasoning { text, raw: Some(item.raw.clone().into_owned()) }))
 }

@@ -12,7 +12,6 @@ use serde_json::value::RawValue;
 use super::{
     slot::{Channel, Kind, Slot, kind},
     tell,
-    tool_map::ToolMap,
     view::{Item as ItemView, Part as PartView},
 };
 use crate::{
@@ -21,6 +20,7 @@ use crate::{
         error::{protocol, snippet},
         view::{is_string, word},
     },
+    tool_map::ToolMap,
 };
 
 /// A reply with more items is a broken provider.

@@ -10,7 +10,6 @@ pub mod reply;
 pub mod request;
 pub mod rewrite;
 pub mod stream;
-pub mod tool_map;
 pub mod write;
 
 mod call;
@@ -35,5 +34,6 @@ pub use envelope::Echo;
 pub use request::Incoming;
 pub use rewrite::rewrite;
 pub use stream::Decoder;
-pub use tool_map::ToolMap;
-pub use write::{Outgoing, write};
+pub use write::write;
+
+pub use crate::tool_map::ToolMap;

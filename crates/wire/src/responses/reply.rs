@@ -2,8 +2,8 @@
 //!
 //! It has no reading of its own: the stream's decoder takes the reply as its terminal event.
 
-use super::{stream::Decoder, tool_map::ToolMap};
-use crate::TurnEvent;
+use super::stream::Decoder;
+use crate::{TurnEvent, tool_map::ToolMap};
 
 /// Decodes a whole reply's JSON; the last event is `Done` or `Fault`. `tools` gives the flat names of
 /// the tools that were declared.

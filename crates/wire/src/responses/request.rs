@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 use super::{
     encode::Shape,
     envelope::Echo,
-    foreign, input, pairing,
-    tools::{self, Declared},
+    foreign::{REASONING, REQUEST},
+    input, pairing, tools,
 };
 use crate::{
     Code, Fault, Parameters, Request, ToolChoice,
@@ -18,7 +18,12 @@ use crate::{
         member::{Path, kind},
         view::Any,
     },
-    loss::Loss,
+    foreign::{lost, unread},
+    loss::{Loss, LossKind},
+    members::Members,
+    openai::Reader,
+    place::{Names, Places},
+    tool_map::Declared,
 };
 
 /// A request, and what only this API knows of it.
@@ -36,6 +41,8 @@ pub struct Incoming {
     pub store: bool,
     /// Whether the client wants to ask for the reply later.
     pub background: bool,
+    /// Where the parts of the request stand.
+    pub places: Places,
     /// What would be lost if it were sent to another API.
     pub losses: Vec<Loss>,
 }
@@ -60,6 +67,7 @@ pub fn decode(body: &[u8]) -> Result<Incoming, Fault> {
             format!("The body must be a JSON object, but it is {}.", kind(raw)),
         )
     })?;
+    let body = Members::from(body);
     let flag =
         |name, default| body.get(name).map_or(Ok(default), |raw: &RawValue| at(name).bool(raw));
     let model = at("model").name(at("model").required(body.get("model"))?)?;
@@ -71,7 +79,7 @@ pub fn decode(body: &[u8]) -> Result<Incoming, Fault> {
         Some(raw) => Some(conversation(raw)?),
         None => None,
     };
-    let mut losses = foreign::members(&body);
+    let mut losses = Vec::new();
     let mut declared = Declared::default();
     if let Some(raw) = body.get("tools") {
         tools::declare(&at("tools"), raw, &mut declared, &mut losses)?;
@@ -80,7 +88,7 @@ pub fn decode(body: &[u8]) -> Result<Incoming, Fault> {
     if items.is_empty()
         && previous_response_id.is_none()
         && conversation.is_none()
-        && ["instructions", "prompt"].iter().all(|name| body.get(name).is_none())
+        && ["instructions", "prompt"].iter().all(|name| !body.has(name))
     {
         return Err(at("input").invalid("is missing or empty; send a string or an array of items"));
     }
@@ -88,32 +96,74 @@ pub fn decode(body: &[u8]) -> Result<Incoming, Fault> {
         input::declare(&Path::Element(&at("input"), i), item, &mut declared, &mut losses)?;
     }
     let Declared { tools: declarations, map } = declared;
-    let messages = input::messages(body.get("instructions"), &items, &map, &mut losses)?;
+    let (messages, paths) = input::messages(body.get("instructions"), &items, &map, &mut losses)?;
     let continues = previous_response_id.is_some() || conversation.is_some();
     pairing::check(&items, continues)?;
     let tool_choice = match body.get("tool_choice") {
         Some(raw) => tools::choice(raw, &declarations, &map, &mut losses)?,
         None => ToolChoice::Auto,
     };
+    let parameters = parameters(&body, &mut losses);
+    let (store, background) = (flag("store", true)?, flag("background", false)?);
+    let request = Request {
+        model,
+        messages,
+        tools: declarations,
+        tool_choice,
+        parallel_calls: flag("parallel_tool_calls", true)?,
+        stream: flag("stream", false)?,
+        include_usage: true,
+        choices: 1,
+        parameters,
+    };
+    if background {
+        let reason = "replies in the background exist in the Responses API only";
+        losses.push(lost(LossKind::Unsupported, &at("background"), reason));
+    }
+    // What a client sends first over a socket.
+    body.pass(&["type"]);
+    unread(&Path::Root, &body, &REQUEST, &mut losses);
     Ok(Incoming {
-        request: Request {
-            model,
-            messages,
-            tools: declarations,
-            tool_choice,
-            parallel_calls: flag("parallel_tool_calls", true)?,
-            stream: flag("stream", false)?,
-            include_usage: true,
-            choices: 1,
-            parameters: Parameters::default(),
-        },
+        request,
         shape: Shape { echo: Echo::of(text), tools: map },
         previous_response_id,
         conversation,
-        store: flag("store", true)?,
-        background: flag("background", false)?,
+        store,
+        background,
+        places: Places { names: names(&body), messages: paths },
         losses,
     })
+}
+
+/// What this request calls what has two names.
+fn names(body: &Members<'_>) -> Names {
+    let mut names = Names::RESPONSES;
+    if !body.has("safety_identifier") {
+        names.user = "user";
+    }
+    names
+}
+
+fn parameters(body: &Members<'_>, losses: &mut Vec<Loss>) -> Parameters {
+    let root = &Path::Root;
+    let mut reader = Reader { losses };
+    let mut parameters = reader.shared(body);
+    parameters.max_tokens = reader.count(root, body, "max_output_tokens");
+    if let Some(reasoning) = reader.object(root, body, "reasoning") {
+        parameters.effort = reader.effort(&at("reasoning"), &reasoning, "effort");
+        unread(&at("reasoning"), &reasoning, &REASONING, reader.losses);
+    }
+    if let Some(text) = reader.object(root, body, "text") {
+        let path = at("text");
+        parameters.verbosity = reader.text(&path, &text, "verbosity");
+        if let Some(format) = reader.object(&path, &text, "format") {
+            let path = Path::Member(&path, "format");
+            parameters.format = reader.format(&path, &format, None);
+            unread(&path, &format, &[], reader.losses);
+        }
+        unread(&path, &text, &[], reader.losses);
+    }
+    parameters
 }
 
 const fn at(name: &str) -> Path<'_> {

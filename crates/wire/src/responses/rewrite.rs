@@ -2,8 +2,8 @@
 //!
 //! It decides nothing: which messages a provider is to see, and as what, is the caller's.
 
-use super::{compose::Composer, tool_map::ToolMap};
-use crate::{Code, Fault, chat::Rewrite, escape, raw};
+use super::compose::Composer;
+use crate::{Code, Fault, chat::Rewrite, escape, raw, tool_map::ToolMap};
 
 /// Applies `rewrite` to a request's body. New messages stand for the instructions too, which the
 /// canonical request has as its first message. `tools` says what their calls are in this API.
@@ -17,7 +17,7 @@ pub fn rewrite(body: &str, rewrite: &Rewrite, tools: &ToolMap) -> Result<Vec<u8>
         String::from_utf8(out).unwrap_or_default()
     });
     let input = rewrite.messages.as_ref().map(|messages| {
-        let mut composer = Composer::new(tools);
+        let mut composer = Composer::own(tools);
         for message in messages {
             composer.new_message("input", message);
         }

@@ -4,19 +4,16 @@
 
 use serde_json::value::RawValue;
 
-use super::{tell, tool_map::ToolMap, view::Item as ItemView};
+use super::{tell, view::Item as ItemView};
 use crate::{
     Code, Fault, TurnEvent,
     chat::{error::protocol, view::word},
-    escape::{self, Unescape},
+    escape::Unescape,
+    tool_map::{ToolMap, Wrap},
 };
 
 /// An item with more parts is a broken provider's.
 const MAX_PARTS: usize = 4096;
-
-/// What stands around a custom tool's escaped input when it is a function's arguments.
-const WRAP_BEGIN: &str = r#"{"input":""#;
-const WRAP_END: &str = r#""}"#;
 
 /// What an item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +56,8 @@ pub(super) struct Slot {
     pub(super) call: Option<u32>,
     /// How much of the input has been told.
     told_bytes: usize,
+    /// Makes a custom tool's input the arguments of a function.
+    wrap: Wrap,
     pub(super) sealed: bool,
     pub(super) ended: bool,
     /// The final output has named it.
@@ -89,6 +88,7 @@ impl Slot {
             opening: None,
             call: None,
             told_bytes: 0,
+            wrap: Wrap::default(),
             sealed: false,
             ended: false,
             is_final: false,
@@ -136,21 +136,12 @@ impl Slot {
     /// the one argument of the function that the tool is offered as.
     pub(super) fn tell_input(&mut self, out: &mut Vec<TurnEvent>) {
         let Some(call) = self.call else { return };
-        let begins = self.told_bytes == 0;
-        let news = &self.input()[self.told_bytes..];
+        let news = self.input()[self.told_bytes..].to_owned();
         if news.is_empty() {
             return;
         }
-        let mut arguments = String::new();
-        if self.kind == Kind::Custom {
-            if begins {
-                arguments.push_str(WRAP_BEGIN);
-            }
-            arguments.push_str(&escaped(news));
-        } else {
-            arguments.push_str(news);
-        }
         self.told_bytes = self.input().len();
+        let arguments = if self.kind == Kind::Custom { self.wrap.push(&news) } else { news };
         out.push(TurnEvent::CallDelta { call, arguments });
     }
 
@@ -158,8 +149,7 @@ impl Slot {
     pub(super) fn tell_end(&mut self, out: &mut Vec<TurnEvent>) {
         let Some(call) = self.call else { return };
         if self.kind == Kind::Custom {
-            let begin = if self.told_bytes == 0 { WRAP_BEGIN } else { "" };
-            out.push(TurnEvent::CallDelta { call, arguments: format!("{begin}{WRAP_END}") });
+            out.push(TurnEvent::CallDelta { call, arguments: self.wrap.end("") });
         }
         out.push(TurnEvent::CallEnd { call });
     }
@@ -244,13 +234,4 @@ pub(super) fn kind(item: &ItemView<'_>) -> Kind {
         Some("custom_tool_call") => Kind::Custom,
         _ => Kind::Opaque,
     }
-}
-
-/// A text as the inside of a string literal.
-fn escaped(text: &str) -> String {
-    let mut literal = Vec::with_capacity(text.len() + 2);
-    escape::write(text, &mut literal);
-    let literal = String::from_utf8(literal).unwrap_or_default();
-    let inside = literal.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-    inside.unwrap_or_default().to_owned()
 }

@@ -10,7 +10,6 @@ use super::{
     item::{Items, Place},
     slot::{Channel, Kind},
     tell,
-    tool_map::ToolMap,
     view::{Event, Reply, Usage as UsageView},
 };
 use crate::{
@@ -19,6 +18,7 @@ use crate::{
         error::{protocol, snippet},
         view::{count, word},
     },
+    tool_map::ToolMap,
 };
 
 /// Members of a reply that the turn's events speak of.

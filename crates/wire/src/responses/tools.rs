@@ -4,46 +4,20 @@
 //! tools carry its name; client-executed search is a function like any other. Tools that a provider
 //! runs itself are no functions: they are losses for every other API.
 
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
-use super::{
-    foreign::lost,
-    tool_map::{Origin, TOOL_SEARCH, ToolKind, ToolMap, input_schema},
-};
+use super::foreign::TOOL;
 use crate::{
     Fault, ToolChoice, ToolDeclaration,
     chat::{
         member::{Path, kind},
         view::Any,
     },
+    foreign::{self, lost},
     loss::{Loss, LossKind},
+    members::Members,
+    tool_map::{Declared, TOOL_SEARCH, ToolKind, ToolMap},
 };
-
-/// What a request declares.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Declared {
-    pub(super) tools: Vec<ToolDeclaration>,
-    pub(super) map: ToolMap,
-}
-
-impl Declared {
-    fn add(
-        &mut self,
-        kind: ToolKind,
-        namespace: Option<&str>,
-        name: &str,
-        description: Option<String>,
-        parameters: Option<Box<RawValue>>,
-    ) {
-        let namespace = namespace.map(str::to_owned);
-        let origin = Origin { kind, namespace, name: name.to_owned() };
-        let name = self.map.insert(origin);
-        // A tool that is declared again, by a search's result, is the same tool.
-        if self.tools.iter().all(|tool| tool.name != name) {
-            self.tools.push(ToolDeclaration { name, description, parameters });
-        }
-    }
-}
 
 /// Reads a list of tools.
 pub(super) fn declare(
@@ -65,7 +39,7 @@ fn tool(
     declared: &mut Declared,
     losses: &mut Vec<Loss>,
 ) -> Result<(), Fault> {
-    let object = path.object(raw)?;
+    let object = Members::of(path, raw)?;
     let type_path = Path::Member(path, "type");
     let kind = type_path.string(type_path.required(object.get("type"))?)?;
     let name_path = Path::Member(path, "name");
@@ -77,16 +51,16 @@ fn tool(
             declared.add(ToolKind::Function, namespace, &name()?, description, parameters);
         }
         "custom" => {
-            let description = custom_description(path, &object)?;
-            let schema = to_raw_value(&input_schema()).ok();
-            declared.add(ToolKind::Custom, namespace, &name()?, Some(description), schema);
-            if object.get("format").is_some_and(|format| format.get().contains("grammar")) {
+            let grammar = grammar(path, &object)?;
+            let grammar = grammar.as_ref().map(|(syntax, text)| (syntax.as_str(), text.as_str()));
+            if grammar.is_some() {
                 losses.push(lost(
                     LossKind::Lossy,
                     &Path::Member(path, "format"),
                     "the grammar is described to the model, but not enforced",
                 ));
             }
+            declared.add_custom(namespace, &name()?, description(path, &object)?, grammar);
         }
         "namespace" if namespace.is_none() => {
             let name = name()?;
@@ -95,7 +69,7 @@ fn tool(
                 tool(&Path::Element(&path, i), raw, Some(&name), declared, losses)?;
             }
         }
-        "tool_search" if is_clients(&object) => {
+        "tool_search" if is_clients(object.get("execution")) => {
             let parameters = parameters(path, &object)?;
             let description = description(path, &object)?;
             declared.add(ToolKind::ToolSearch, namespace, TOOL_SEARCH, description, parameters);
@@ -108,49 +82,40 @@ fn tool(
                 path,
                 &format!("a tool of the type `{kind}` exists in the Responses API only"),
             ));
+            return Ok(());
         }
     }
+    foreign::unread(path, &object, &TOOL, losses);
     Ok(())
 }
 
 /// Whether the client runs a search itself.
-pub(super) fn is_clients(object: &Any<'_>) -> bool {
-    object.get("execution").is_some_and(|raw| raw.get() == "\"client\"")
+pub(super) fn is_clients(execution: Option<&RawValue>) -> bool {
+    execution.is_some_and(|raw| raw.get() == "\"client\"")
 }
 
-fn description(path: &Path<'_>, object: &Any<'_>) -> Result<Option<String>, Fault> {
+fn description(path: &Path<'_>, object: &Members<'_>) -> Result<Option<String>, Fault> {
     match object.get("description") {
         Some(raw) => Path::Member(path, "description").string(raw).map(Some),
         None => Ok(None),
     }
 }
 
-/// A custom tool's description with what its input must be.
-fn custom_description(path: &Path<'_>, object: &Any<'_>) -> Result<String, Fault> {
-    let mut text = description(path, object)?.unwrap_or_default();
-    if !text.is_empty() {
-        text.push_str("\n\n");
-    }
-    text.push_str("Give the tool's whole input, as plain text, in the one argument `input`.");
-    let Some(raw) = object.get("format") else { return Ok(text) };
+/// The syntax and the definition of a custom tool's grammar.
+fn grammar(path: &Path<'_>, tool: &Members<'_>) -> Result<Option<(String, String)>, Fault> {
+    let Some(raw) = tool.get("format") else { return Ok(None) };
     let path = Path::Member(path, "format");
     let format = path.object(raw)?;
-    if let Some(raw) = format.get("definition") {
-        let definition = Path::Member(&path, "definition").string(raw)?;
-        let syntax = match format.get("syntax") {
-            Some(raw) => Path::Member(&path, "syntax").string(raw)?,
-            None => String::new(),
-        };
-        text.push_str(&match syntax.as_str() {
-            "lark" => format!(" It must match this Lark grammar:\n{definition}"),
-            "regex" => format!(" It must match this regular expression:\n{definition}"),
-            _ => format!(" It must match this grammar:\n{definition}"),
-        });
-    }
-    Ok(text)
+    let Some(raw) = format.get("definition") else { return Ok(None) };
+    let definition = Path::Member(&path, "definition").string(raw)?;
+    let syntax = match format.get("syntax") {
+        Some(raw) => Path::Member(&path, "syntax").string(raw)?,
+        None => String::new(),
+    };
+    Ok(Some((syntax, definition)))
 }
 
-fn parameters(path: &Path<'_>, object: &Any<'_>) -> Result<Option<Box<RawValue>>, Fault> {
+fn parameters(path: &Path<'_>, object: &Members<'_>) -> Result<Option<Box<RawValue>>, Fault> {
     match object.get("parameters") {
         Some(raw) if kind(raw) == "an object" => Ok(Some(raw.to_owned())),
         Some(raw) => Err(Path::Member(path, "parameters").invalid(format_args!(

@@ -1,86 +1,123 @@
 //! The canonical request as a body of this API, for a client of another one.
 //!
-//! It writes what the canonical request says; further members that mean the same in both APIs are
-//! the caller's to add. The provider is asked to store nothing, since the client did not ask for it.
+//! It writes what the canonical request says; further members that a provider wants are the caller's
+//! to add. The provider is asked to store nothing, since the client did not ask for it.
 
-use super::{compose::Composer, tool_map::ToolMap};
-use crate::{Request, ToolChoice, ToolDeclaration, escape, loss::Loss};
+use serde_json::json;
 
-/// A body, and what it could not carry.
-#[derive(Clone, Debug)]
-pub struct Outgoing {
-    /// The body.
-    pub body: Vec<u8>,
-    /// What it could not carry.
-    pub losses: Vec<Loss>,
-}
+use super::compose::Composer;
+use crate::{
+    Format, Places, Request, ToolDeclaration,
+    call_id::{CallIds, Rule},
+    loss::{Loss, LossKind, Outgoing},
+    openai::{self, Object},
+    tool_map::ToolMap,
+};
 
-/// Writes a request for `model`. `members` are added as they are, as JSON text.
+/// Writes a request for `model`. `places` names the members of the client's request in losses, and
+/// `members` are added as they are, as JSON text.
 #[must_use]
-pub fn write(request: &Request, model: &str, members: &[(&str, String)]) -> Outgoing {
+pub fn write(
+    request: &Request,
+    places: &Places,
+    model: &str,
+    members: &[(&str, String)],
+) -> Outgoing {
     // Another API's tools are functions under the names they have.
     let tools = ToolMap::default();
-    let mut composer = Composer::new(&tools);
+    let ids = CallIds::of(Rule::OpenAi, &request.messages);
+    let mut composer = Composer::foreign(&tools, ids);
     for (i, message) in request.messages.iter().enumerate() {
-        composer.parts(&format!("messages[{i}]"), message.role, &message.parts);
+        composer.parts(&places.message(i), message.role, &message.parts);
     }
-    let mut body = br#"{"model":"#.to_vec();
-    escape::write(model, &mut body);
-    body.extend_from_slice(format!(r#","input":{}"#, composer.json()).as_bytes());
+    let mut body = Object::default();
+    body.text("model", model).raw("input", &composer.json());
+    let mut losses = composer.losses;
     if !request.tools.is_empty() {
-        body.extend_from_slice(br#","tools":["#);
-        for (i, tool) in request.tools.iter().enumerate() {
-            if i > 0 {
-                body.push(b',');
-            }
-            write_tool(tool, &mut body);
-        }
-        body.push(b']');
+        let tools: Vec<_> = request.tools.iter().map(tool).collect();
+        body.raw("tools", &format!("[{}]", tools.join(",")));
     }
-    write_choice(&request.tool_choice, &mut body);
+    if let Some(json) = choice(request) {
+        body.raw("tool_choice", &json);
+    }
     if !request.parallel_calls {
-        body.extend_from_slice(br#","parallel_tool_calls":false"#);
+        body.raw("parallel_tool_calls", "false");
     }
     if request.stream {
-        body.extend_from_slice(br#","stream":true"#);
+        body.raw("stream", "true");
     }
-    body.extend_from_slice(br#","store":false"#);
+    parameters(request, places, &mut body, &mut losses);
+    body.raw("store", "false");
     for (name, json) in members {
-        body.push(b',');
-        escape::write(name, &mut body);
-        body.push(b':');
-        body.extend_from_slice(json.as_bytes());
+        body.raw(name, json);
     }
-    body.push(b'}');
-    Outgoing { body, losses: composer.losses }
+    Outgoing { body: body.finish(), losses }
 }
 
-fn write_tool(tool: &ToolDeclaration, out: &mut Vec<u8>) {
-    out.extend_from_slice(br#"{"type":"function","name":"#);
-    escape::write(&tool.name, out);
+fn tool(tool: &ToolDeclaration) -> String {
+    let mut object = Object::default();
+    object.text("type", "function").text("name", &tool.name);
     if let Some(description) = &tool.description {
-        out.extend_from_slice(br#","description":"#);
-        escape::write(description, out);
+        object.text("description", description);
     }
     // This API wants a schema, and takes it strictly where nothing else is said.
     let empty = r#"{"type":"object","properties":{}}"#;
     let parameters = tool.parameters.as_ref().map_or(empty, |raw| raw.get());
-    out.extend_from_slice(format!(r#","parameters":{parameters},"strict":false}}"#).as_bytes());
+    object.raw("parameters", parameters).raw("strict", "false").json()
 }
 
-fn write_choice(choice: &ToolChoice, out: &mut Vec<u8>) {
-    let function = |name: &str| serde_json::json!({ "type": "function", "name": name });
-    let json = match choice {
-        ToolChoice::Auto => return,
-        ToolChoice::None => "\"none\"".to_owned(),
-        ToolChoice::Required => "\"required\"".to_owned(),
-        ToolChoice::Named(name) => function(name).to_string(),
-        ToolChoice::Allowed { names, required } => serde_json::json!({
-            "type": "allowed_tools",
-            "mode": if *required { "required" } else { "auto" },
-            "tools": names.iter().map(|name| function(name)).collect::<Vec<_>>(),
-        })
-        .to_string(),
+fn choice(request: &Request) -> Option<String> {
+    openai::choice(
+        &request.tool_choice,
+        |name| json!({ "type": "function", "name": name }),
+        |mut allowed| {
+            allowed["type"] = json!("allowed_tools");
+            allowed
+        },
+    )
+}
+
+fn parameters(request: &Request, places: &Places, body: &mut Object, losses: &mut Vec<Loss>) {
+    let parameters = &request.parameters;
+    if let Some(limit) = parameters.max_tokens {
+        body.raw("max_output_tokens", &limit.to_string());
+    }
+    if let Some(word) = openai::effort(parameters.effort.as_ref(), &places.names, losses) {
+        body.raw("reasoning", &Object::default().text("effort", word).json());
+    }
+    let mut text = Object::default();
+    match &parameters.format {
+        None => {}
+        Some(Format::JsonObject) => {
+            text.raw("format", r#"{"type":"json_object"}"#);
+        }
+        Some(schema) => {
+            let mut format = Object::default();
+            format.text("type", "json_schema");
+            text.raw("format", &openai::schema(schema, format));
+        }
+    }
+    if let Some(verbosity) = &parameters.verbosity {
+        text.text("verbosity", verbosity);
+    }
+    if parameters.format.is_some() || parameters.verbosity.is_some() {
+        body.raw("text", &text.json());
+    }
+    openai::marks(parameters, &places.names, "safety_identifier", body, losses);
+    let mut lose = |kind, path: &str, reason: &str| {
+        losses.push(Loss { kind, path: path.to_owned(), reason: reason.to_owned() });
     };
-    out.extend_from_slice(format!(r#","tool_choice":{json}"#).as_bytes());
+    for (name, number) in [
+        ("frequency_penalty", &parameters.frequency_penalty),
+        ("presence_penalty", &parameters.presence_penalty),
+        ("seed", &parameters.seed),
+    ] {
+        if number.is_some() {
+            lose(LossKind::Dropped, name, "the Responses API has no such parameter");
+        }
+    }
+    if !parameters.stop.is_empty() {
+        let reason = "the Responses API has no texts that end a reply";
+        lose(LossKind::Unsupported, places.names.stop, reason);
+    }
 }

@@ -1,13 +1,15 @@
 //! Tools of every kind under flat names, and back.
 //!
-//! This API has functions, custom tools with free text, client-executed tool search, and namespaces
-//! that hold tools; other APIs and text dialects have functions with one flat name. The map is data:
-//! made once from a request, it says what a declared tool is offered as, and what a call of it is in
-//! this API. It declares nothing and judges no call.
+//! OpenAI's APIs have functions and custom tools with free text; Responses also has client-executed
+//! tool search, and namespaces that hold tools. Other APIs and text dialects have functions with one
+//! flat name. The map is data: made once from a request, it says what a declared tool is offered as,
+//! and what a call of it is in its own API. It reads no request and judges no call.
 
 use std::{borrow::Cow, collections::HashMap};
 
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue, value::to_raw_value};
+
+use crate::{ToolDeclaration, escape};
 
 /// A longer name is refused by providers.
 const MAX_NAME_BYTES: usize = 64;
@@ -15,21 +17,25 @@ const MAX_NAME_BYTES: usize = 64;
 /// The one argument of a custom tool that is offered as a function.
 pub const INPUT: &str = "input";
 
+/// What stands around a custom tool's escaped input when it is a function's arguments.
+const WRAP_BEGIN: &str = r#"{"input":""#;
+const WRAP_END: &str = r#""}"#;
+
 /// The name under which client-executed tool search is offered as a function.
 pub const TOOL_SEARCH: &str = "tool_search";
 
-/// What a tool is in this API.
+/// What a tool is in its own API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ToolKind {
-    /// A function: a `function_call` item.
+    /// A function: a `function_call` item of Responses, a `function` call of Chat.
     Function,
-    /// A custom tool: a `custom_tool_call` item.
+    /// A custom tool: a `custom_tool_call` item of Responses, a `custom` call of Chat.
     Custom,
-    /// Client-executed tool search: a `tool_search_call` item.
+    /// Client-executed tool search: a `tool_search_call` item of Responses.
     ToolSearch,
 }
 
-/// A tool as this API names it.
+/// A tool as its own API names it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {
     /// What it is.
@@ -115,6 +121,57 @@ fn flat<'a>(namespace: Option<&str>, name: &'a str) -> Cow<'a, str> {
     Cow::Owned(format!("{}_{hash:08x}", &joined[..end]))
 }
 
+/// What a request declares.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Declared {
+    pub(crate) tools: Vec<ToolDeclaration>,
+    pub(crate) map: ToolMap,
+}
+
+impl Declared {
+    /// Declares a tool. One that is declared again, by a search's result, is the same tool.
+    pub(crate) fn add(
+        &mut self,
+        kind: ToolKind,
+        namespace: Option<&str>,
+        name: &str,
+        description: Option<String>,
+        parameters: Option<Box<RawValue>>,
+    ) {
+        let namespace = namespace.map(str::to_owned);
+        let is_known = self.map.by_origin.contains_key(&(namespace.clone(), name.to_owned()));
+        let name = self.map.insert(Origin { kind, namespace, name: name.to_owned() });
+        if !is_known {
+            self.tools.push(ToolDeclaration { name, description, parameters });
+        }
+    }
+
+    /// Declares a custom tool as a function of one string. `grammar` is its syntax and definition.
+    pub(crate) fn add_custom(
+        &mut self,
+        namespace: Option<&str>,
+        name: &str,
+        description: Option<String>,
+        grammar: Option<(&str, &str)>,
+    ) {
+        let mut text = description.unwrap_or_default();
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str("Give the tool's whole input, as plain text, in the one argument `input`.");
+        if let Some((syntax, definition)) = grammar {
+            text.push_str(match syntax {
+                "lark" => " It must match this Lark grammar:\n",
+                "regex" => " It must match this regular expression:\n",
+                _ => " It must match this grammar:\n",
+            });
+            text.push_str(definition);
+        }
+        let schema = to_raw_value(&input_schema()).ok();
+        self.add(ToolKind::Custom, namespace, name, Some(text), schema);
+    }
+}
+
 /// The schema of a custom tool that is offered as a function.
 #[must_use]
 pub fn input_schema() -> Value {
@@ -130,6 +187,36 @@ pub fn input_schema() -> Value {
 #[must_use]
 pub fn wrap(input: &str) -> String {
     json!({ INPUT: input }).to_string()
+}
+
+/// A custom tool's input as the arguments of the function it is offered as, while it still comes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wrap {
+    begun: bool,
+}
+
+impl Wrap {
+    /// The arguments for more of the input.
+    pub(crate) fn push(&mut self, input: &str) -> String {
+        if input.is_empty() {
+            return String::new();
+        }
+        let mut literal = Vec::with_capacity(input.len() + 2);
+        escape::write(input, &mut literal);
+        let literal = String::from_utf8(literal).unwrap_or_default();
+        let inside = literal.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        let begin = if self.begun { "" } else { WRAP_BEGIN };
+        self.begun = true;
+        format!("{begin}{}", inside.unwrap_or_default())
+    }
+
+    /// The arguments for the last of the input.
+    pub(crate) fn end(&mut self, input: &str) -> String {
+        let last = self.push(input);
+        let begin = if self.begun { "" } else { WRAP_BEGIN };
+        self.begun = true;
+        format!("{begin}{last}{WRAP_END}")
+    }
 }
 
 /// A custom tool's input from the arguments of the function it is offered as; arguments of another

@@ -1,0 +1,8 @@
+//! What OpenAI's two APIs have in common: the parameters that both read and write.
+
+pub(crate) mod media;
+mod read;
+mod write;
+
+pub(crate) use read::Reader;
+pub(crate) use write::{Object, choice, effort, marks, schema};
