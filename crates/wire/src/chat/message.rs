@@ -170,13 +170,14 @@ fn calls(
         let id = id_path.name(id_path.required(call.get("id"))?)?;
         // Its place in a stream, which some clients keep.
         call.pass(&["index"]);
-        unread(&path, &call, &[], losses);
         let (member, input) = match kind {
             ToolKind::Custom => ("custom", "input"),
             _ => ("function", "arguments"),
         };
-        let path = Path::Member(&path, member);
+        let call_path = path;
+        let path = Path::Member(&call_path, member);
         let inner = Members::of(&path, path.required(call.get(member))?)?;
+        unread(&call_path, &call, &[], losses);
         let name_path = Path::Member(&path, "name");
         let name = name_path.string(name_path.required(inner.get("name"))?)?;
         let arguments = match inner.get(input) {

@@ -89,7 +89,7 @@ mod tests {
             })
             .collect();
         let body = format!(r#"{{"model":"m","messages":[{}]}}"#, list.join(","));
-        let found = check_pairing(&decode(body.as_bytes()).unwrap().messages);
+        let found = check_pairing(&decode(body.as_bytes()).unwrap().request.messages);
         match (found, expected) {
             (Ok(()), None) => {}
             (Err(fault), Some((param, id))) => {

@@ -197,10 +197,13 @@ impl Writer<'_> {
         for part in parts {
             match part {
                 Part::Text(text) => {
-                    is_moved |= !calls.is_empty() && !text.is_empty();
+                    is_moved |= !text.is_empty() && !(calls.is_empty() && refusal.is_empty());
                     content.push(Content::Text(text.clone()));
                 }
-                Part::Refusal(text) => refusal.push_str(text),
+                Part::Refusal(text) => {
+                    is_moved |= !calls.is_empty();
+                    join(&mut refusal, text);
+                }
                 Part::Call { id, name, arguments } => {
                     let mut function = Object::default();
                     function.text("name", name).text("arguments", arguments);
@@ -217,7 +220,11 @@ impl Writer<'_> {
             }
         }
         if is_moved {
-            self.lose(LossKind::Lossy, path, "the Chat API has all text before the calls");
+            self.lose(
+                LossKind::Lossy,
+                path,
+                "the Chat API has text, refusals and calls in this order only",
+            );
         }
         if content.is_empty() && refusal.is_empty() && calls.is_empty() {
             // Nothing but reasoning, or what only its own API has.
@@ -291,10 +298,7 @@ fn write_content(content: &[Content], message: &mut Object) {
     for part in content {
         match part {
             Content::Text(part) => {
-                if !text.is_empty() && !part.is_empty() {
-                    text.push_str(if text.ends_with('\n') { "\n" } else { "\n\n" });
-                }
-                text.push_str(part);
+                join(&mut text, part);
                 parts.push(Object::default().text("type", "text").text("text", part).json());
             }
             Content::Other(json) => parts.push(json.clone()),
@@ -305,4 +309,12 @@ fn write_content(content: &[Content], message: &mut Object) {
     } else {
         message.raw("content", &format!("[{}]", parts.join(",")));
     }
+}
+
+/// Adds a text behind a blank line.
+fn join(text: &mut String, next: &str) {
+    if !text.is_empty() && !next.is_empty() {
+        text.push_str(if text.ends_with('\n') { "\n" } else { "\n\n" });
+    }
+    text.push_str(next);
 }

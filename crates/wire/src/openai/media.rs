@@ -43,8 +43,9 @@ pub(crate) fn read(
     let (kind, source, name) = match kind {
         "image_url" => (MediaKind::Image, Source::of_url(text("url")?), None),
         "input_image" => {
-            let (url, file) = (text("image_url"), text("file_id"));
-            let source = url.map(Source::of_url).or_else(|| file.map(Source::File))?;
+            // The second of two sources stays unread, and so is a loss.
+            let url = text("image_url").map(Source::of_url);
+            let source = url.or_else(|| text("file_id").map(Source::File))?;
             (MediaKind::Image, source, None)
         }
         "input_audio" => {
@@ -57,9 +58,9 @@ pub(crate) fn read(
         _ => {
             let name: Option<String> = text("filename");
             let data = text("file_data").map(|data| file_data(data, name.as_deref()));
-            let (url, file) = (text("file_url"), text("file_id"));
-            let source =
-                data.or_else(|| url.map(Source::of_url)).or_else(|| file.map(Source::File))?;
+            let source = data
+                .or_else(|| text("file_url").map(Source::of_url))
+                .or_else(|| text("file_id").map(Source::File))?;
             (MediaKind::Document, source, name)
         }
     };
@@ -146,7 +147,7 @@ pub(crate) fn write(api: Api, media: &Media, path: &str, losses: &mut Vec<Loss>)
                 detail(&mut part);
             }
             if is_chat && media.detail.is_some() {
-                lose(LossKind::Dropped, "how closely to look at a document");
+                lose(LossKind::Lossy, "a document is sent without how closely to look at it");
             }
         }
         (MediaKind::Document, Source::Url(_)) if is_chat => {
@@ -156,7 +157,7 @@ pub(crate) fn write(api: Api, media: &Media, path: &str, losses: &mut Vec<Loss>)
         (MediaKind::Document, Source::Url(url)) => {
             detail(part.text("type", "input_file").text("file_url", url));
             if media.name.is_some() {
-                lose(LossKind::Dropped, "the name of a document behind a URL");
+                lose(LossKind::Lossy, "a document behind a URL is sent without its name");
             }
         }
     }

@@ -389,12 +389,6 @@ fn faults() {
         None,
         "index is \"a\"",
     );
-    check(
-        r#"{"choices":[{"delta":{"tool_calls":[{"type":"custom","custom":{"name":"c"}}]}}]}"#,
-        protocol,
-        None,
-        "custom tool",
-    );
     let mut out = Vec::new();
     Decoder::new().chunk(b"{\"a\":\"\xff\"}", &mut out);
     assert!(matches!(&out[..], [TurnEvent::Fault(_)]));

@@ -3,6 +3,8 @@
 // The lints' exception for tests does not reach functions beside them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod crossing;
+mod custom;
 mod decode;
 mod encode;
 mod request;

@@ -2,10 +2,8 @@
 
 use callgate_wire::{
     Api, Code, Fault, Finish, ReplyEvent, Usage, Vendor, VendorKind,
-    responses::{
-        Echo, Encoder, Framing, Shape,
-        tool_map::{Origin, ToolKind, ToolMap},
-    },
+    responses::{Echo, Encoder, Framing, Shape},
+    tool_map::{Origin, ToolKind, ToolMap},
 };
 use serde_json::{Value, json, value::RawValue};
 

@@ -3,11 +3,8 @@
 use callgate_wire::{
     Code, Fault, Part, Role, ToolChoice,
     loss::LossKind,
-    responses::{
-        Incoming,
-        request::decode,
-        tool_map::{Origin, ToolKind},
-    },
+    responses::{Incoming, request::decode},
+    tool_map::{Origin, ToolKind},
 };
 
 fn read(body: &str) -> Incoming {
@@ -59,8 +56,8 @@ fn text_in_every_shape() {
         &[
             "System: text a",
             "System: text b",
-            r#"User: text c | opaque {"type":"input_image","image_url":"u"} | opaque {"type":"novel"}"#,
-            r#"Assistant: text d | opaque {"type":"refusal","refusal":"no"}"#,
+            r#"User: text c | Image Url("u") | opaque {"type":"novel"}"#,
+            "Assistant: text d | refusal no",
         ],
     );
     let incoming = read(r#"{"model":"m","instructions":"be brief","input":"hi"}"#);
@@ -88,7 +85,7 @@ fn what_the_model_made_is_one_message() {
 
 t | text a | call c1 f {"a": 1.50} | call c2 apply_patch {"input":"*** \"x\""}"#,
             "Tool: result c1 | text one",
-            r#"Tool: result c2 | text two | opaque {"type":"input_image","image_url":"u"}"#,
+            r#"Tool: result c2 | text two | Image Url("u")"#,
             "Assistant: call c3 mcp__srv__echo {broken",
         ],
     );

@@ -3,7 +3,7 @@
 use callgate_wire::{
     Role, chat,
     chat::{NewMessage, Rewrite},
-    loss::LossKind,
+    loss::{Loss, LossKind},
     responses::{request::decode, rewrite, write},
 };
 use serde_json::{Value, json};
@@ -63,6 +63,7 @@ fn written_messages_say_the_same() {
         json!([
             {"type":"message","role":"system","content":[{"type":"input_text","text":"be brief"}]},
             {"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]},
+            {"type":"reasoning","id":"rs","encrypted_content":"E","summary":[]},
             {"type":"custom_tool_call","call_id":"c1","name":"apply_patch","input":"*** \"p\""},
             {"type":"function_call","call_id":"c2","namespace":"ns","name":"f","arguments":"{ }"},
             {"type":"custom_tool_call_output","call_id":"c1","output":"ok"},
@@ -82,8 +83,9 @@ fn a_chat_request() {
           {"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"u","detail":"low"}},{"type":"input_audio","input_audio":{}}]},
           {"role":"assistant","content":"b","reasoning_content":"r","tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{broken"}}]},
           {"role":"tool","tool_call_id":"c1","content":"ok"}]}"#;
-    let request = chat::request::decode(body.as_bytes()).unwrap();
-    let outgoing = write(&request, "gpt", &[("temperature", "0.50".to_owned())]);
+    let incoming = chat::request::decode(body.as_bytes()).unwrap();
+    let request = incoming.request;
+    let outgoing = write(&request, &incoming.places, "gpt", &[("temperature", "0.50".to_owned())]);
     let text = String::from_utf8(outgoing.body).unwrap();
     assert!(text.contains(r#""x":1.50"#) && text.contains(r#""temperature":0.50"#));
     assert_eq!(
@@ -104,12 +106,14 @@ fn a_chat_request() {
             ],
         })
     );
-    let losses: Vec<_> =
-        outgoing.losses.iter().map(|loss| (loss.kind, loss.path.as_str())).collect();
+    let losses = |losses: &[Loss]| -> Vec<_> {
+        losses.iter().map(|loss| (loss.kind, loss.path.clone())).collect()
+    };
     assert_eq!(
-        losses,
-        [(LossKind::Unsupported, "messages[1]"), (LossKind::Dropped, "messages[2]")]
+        losses(&incoming.losses),
+        [(LossKind::Unsupported, "messages[1].content[2]".to_owned())]
     );
+    assert_eq!(losses(&outgoing.losses), [(LossKind::Dropped, "messages[2]".to_owned())]);
     // What is written is read to the same conversation.
     let again = decode(text.as_bytes()).unwrap();
     assert_eq!(again.request.tools.len(), 2);
