@@ -129,7 +129,8 @@ pub(crate) struct Declared {
 }
 
 impl Declared {
-    /// Declares a tool. One that is declared again, by a search's result, is the same tool.
+    /// Declares a tool, and says whether it is new. One that is declared again, by a search's result,
+    /// is the same tool.
     pub(crate) fn add(
         &mut self,
         kind: ToolKind,
@@ -137,13 +138,14 @@ impl Declared {
         name: &str,
         description: Option<String>,
         parameters: Option<Box<RawValue>>,
-    ) {
+    ) -> bool {
         let namespace = namespace.map(str::to_owned);
         let is_known = self.map.by_origin.contains_key(&(namespace.clone(), name.to_owned()));
         let name = self.map.insert(Origin { kind, namespace, name: name.to_owned() });
         if !is_known {
             self.tools.push(ToolDeclaration { name, description, parameters });
         }
+        !is_known
     }
 
     /// Declares a custom tool as a function of one string. `grammar` is its syntax and definition.
@@ -153,7 +155,7 @@ impl Declared {
         name: &str,
         description: Option<String>,
         grammar: Option<(&str, &str)>,
-    ) {
+    ) -> bool {
         let mut text = description.unwrap_or_default();
         if !text.is_empty() {
             text.push_str("\n\n");
@@ -168,7 +170,7 @@ impl Declared {
             text.push_str(definition);
         }
         let schema = to_raw_value(&input_schema()).ok();
-        self.add(ToolKind::Custom, namespace, name, Some(text), schema);
+        self.add(ToolKind::Custom, namespace, name, Some(text), schema)
     }
 }
 

@@ -176,7 +176,8 @@ pub enum Part {
         /// Whether the tool failed.
         is_error: bool,
     },
-    /// Anything else as it was sent. Only its own API can carry it.
+    /// Anything else as it was sent. Only its own API can carry it: whoever reads it lists the loss,
+    /// and whoever writes for another API leaves it out.
     Opaque(Box<RawValue>),
 }
 

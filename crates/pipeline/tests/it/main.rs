@@ -6,6 +6,7 @@
 mod bodies;
 mod cases;
 mod corpus;
+mod custom;
 mod drive;
 mod faults;
 mod laws;

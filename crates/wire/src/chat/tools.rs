@@ -48,7 +48,7 @@ fn tool(
         Some(raw) => Some(Path::Member(&path, "description").string(raw)?),
         None => None,
     };
-    if kind == ToolKind::Custom {
+    let is_new = if kind == ToolKind::Custom {
         let grammar = grammar(&path, &inner)?;
         let grammar = grammar.as_ref().map(|(syntax, text)| (syntax.as_str(), text.as_str()));
         if grammar.is_some() {
@@ -58,10 +58,14 @@ fn tool(
                 "the grammar is described to the model, but not enforced",
             ));
         }
-        declared.add_custom(None, &name, description, grammar);
+        declared.add_custom(None, &name, description, grammar)
     } else {
         let parameters = parameters(&path, &inner)?;
-        declared.add(ToolKind::Function, None, &name, description, parameters);
+        declared.add(ToolKind::Function, None, &name, description, parameters)
+    };
+    if !is_new {
+        let reason = "a tool of this name is declared before it";
+        losses.push(lost(LossKind::Dropped, &name_path, reason));
     }
     unread(&path, &inner, &TOOL, losses);
     Ok(())

@@ -197,7 +197,8 @@ impl Writer<'_> {
         for part in parts {
             match part {
                 Part::Text(text) => {
-                    is_moved |= !text.is_empty() && !(calls.is_empty() && refusal.is_empty());
+                    let is_first = calls.is_empty() && refusal.is_empty();
+                    is_moved |= !(is_first || text.is_empty());
                     content.push(Content::Text(text.clone()));
                 }
                 Part::Refusal(text) => {

@@ -38,6 +38,17 @@ fn what_they_are_offered_as() {
 }
 
 #[test]
+fn a_name_that_is_declared_twice() {
+    let body = r#"{"model":"m","messages":[{"role":"user","content":""}],"tools":[
+        {"type":"function","function":{"name":"f","description":"first"}},
+        {"type":"custom","custom":{"name":"f"}}]}"#;
+    let Incoming { request, losses, .. } = decode(body.as_bytes()).unwrap();
+    assert_eq!(request.tools.len(), 1);
+    assert_eq!(request.tools[0].description.as_deref(), Some("first"));
+    assert_eq!(losses[0].path, "tools[1].custom.name");
+}
+
+#[test]
 fn choices() {
     let choice = |json: &str| read(&format!(r#","tool_choice":{json}"#)).request.tool_choice;
     assert_eq!(

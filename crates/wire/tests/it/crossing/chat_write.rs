@@ -55,10 +55,10 @@ fn write(request: &Request) -> (Value, Vec<(LossKind, String)>) {
     (serde_json::from_slice(&body).unwrap(), losses)
 }
 
-fn check_messages(messages: Vec<Message>, expected: Value, losses: &[(LossKind, &str)]) {
+fn check_messages(messages: Vec<Message>, expected: &Value, losses: &[(LossKind, &str)]) {
     let (body, found) = write(&request(messages, Parameters::default()));
     // Without tools there is no choice among them to forbid.
-    assert_eq!(body, json!({ "model": "gpt", "messages": expected }));
+    assert_eq!(body, json!({ "model": "gpt", "messages": *expected }));
     let losses: Vec<_> = losses.iter().map(|(kind, path)| (*kind, (*path).to_owned())).collect();
     assert_eq!(found, losses);
 }
@@ -91,7 +91,7 @@ fn media_of_results_come_behind_all_results() {
         ] },
     ]);
     let losses = [(Lossy, "messages[1]"), (Lossy, "messages[2]"), (Lossy, "messages[2]")];
-    check_messages(results(), written.clone(), &losses);
+    check_messages(results(), &written, &losses);
 
     // The user's own words come in the same message.
     let mut with_user = results();
@@ -99,7 +99,7 @@ fn media_of_results_come_behind_all_results() {
     let mut expected = written;
     let last = expected[4]["content"].as_array_mut().unwrap();
     last.push(json!({ "type": "text", "text": "go on" }));
-    check_messages(with_user, expected, &losses);
+    check_messages(with_user, &expected, &losses);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn media_by_their_source() {
         let losses: Vec<_> = lost.into_iter().map(|kind| (kind, "system")).collect();
         check_messages(
             vec![message(Role::User, vec![part])],
-            json!([{ "role": "user", "content": content }]),
+            &json!([{ "role": "user", "content": content }]),
             &losses,
         );
     };
@@ -165,7 +165,7 @@ fn reasoning_of_another_origin_is_never_sent() {
     ];
     check_messages(
         messages,
-        json!([{ "role": "assistant", "content": "a" }]),
+        &json!([{ "role": "assistant", "content": "a" }]),
         &[(LossKind::Dropped, "system"), (LossKind::Dropped, "messages[1]")],
     );
 }

@@ -312,14 +312,20 @@ proptest! {
 
     #[test]
     fn unknown_names_are_named(name in "[a-zA-Z_\"\\\\é.]{1,12}", at in 0..17_usize) {
-        let places: Vec<_> = chat_rows().into_iter().filter(|row| row.1 == "novel").map(|row| row.0).collect();
-        let place = places[at % places.len()];
-        let mut body = chat_base();
-        let object = body.pointer_mut(place).unwrap().as_object_mut().unwrap();
-        prop_assume!(!object.contains_key(&name) && !chat_rows().iter().any(|row| row.1 == name));
-        object.insert(name.clone(), json!(1));
-        let crossed = from_chat(&body.to_string());
-        let path = path(place, &name);
-        prop_assert!(crossed.losses.iter().any(|loss| loss.path == path), "{}", path);
+        for (base, rows, cross) in [
+            (chat_base(), chat_rows(), from_chat as fn(&str) -> Crossed),
+            (responses_base(), responses_rows(), from_responses),
+        ] {
+            let places: Vec<_> = rows.iter().filter(|row| row.1 == "novel").map(|row| row.0).collect();
+            let place = places[at % places.len()];
+            let mut body = base;
+            let object = body.pointer_mut(place).unwrap().as_object_mut().unwrap();
+            prop_assume!(!object.contains_key(&name) && !rows.iter().any(|row| row.1 == name));
+            prop_assume!(!["id", "type", "input"].contains(&name.as_str()));
+            object.insert(name.clone(), json!(1));
+            let crossed = cross(&body.to_string());
+            let path = path(place, &name);
+            prop_assert!(crossed.losses.iter().any(|loss| loss.path == path), "{}", path);
+        }
     }
 }
