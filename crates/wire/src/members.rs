@@ -8,7 +8,10 @@ use serde_json::value::RawValue;
 
 use crate::{
     Fault,
-    chat::{member::Path, view::Any},
+    chat::{
+        member::Path,
+        view::{Any, is_string},
+    },
 };
 
 /// The members of one object.
@@ -37,6 +40,12 @@ impl<'a> Members<'a> {
             found = Some(member.value);
         }
         found.filter(|value| value.get() != "null")
+    }
+
+    /// A member's value if it is a string; anything else stays unread.
+    pub(crate) fn string(&self, name: &str) -> Option<&'a RawValue> {
+        let last = self.list.iter().rev().find(|member| member.name == name)?;
+        is_string(last.value).then(|| self.get(name)).flatten()
     }
 
     /// Whether a member is there, without reading it.

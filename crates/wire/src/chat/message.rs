@@ -82,7 +82,7 @@ fn message(path: &Path<'_>, raw: &RawValue, losses: &mut Vec<Loss>) -> Result<Me
 fn reasoning(path: &Path<'_>, message: &Members<'_>) -> Result<Option<Part>, Fault> {
     let mut found = None;
     for name in ["reasoning_content", "reasoning"] {
-        if let Some(raw) = message.get(name).filter(|raw| kind(raw) == "a string")
+        if let Some(raw) = message.string(name)
             && found.is_none()
         {
             let text = Path::Member(path, name).string(raw)?;
@@ -94,7 +94,7 @@ fn reasoning(path: &Path<'_>, message: &Members<'_>) -> Result<Option<Part>, Fau
 
 /// A replayed refusal.
 fn refusal(path: &Path<'_>, message: &Members<'_>) -> Option<Part> {
-    let raw = message.get("refusal").filter(|raw| kind(raw) == "a string")?;
+    let raw = message.string("refusal")?;
     let text = Path::Member(path, "refusal").string(raw).ok()?;
     (!text.is_empty()).then_some(Part::Refusal(text))
 }

@@ -49,7 +49,7 @@ fn tool(
         None => None,
     };
     let is_new = if kind == ToolKind::Custom {
-        let grammar = grammar(&path, &inner)?;
+        let grammar = grammar(&path, &inner, losses)?;
         let grammar = grammar.as_ref().map(|(syntax, text)| (syntax.as_str(), text.as_str()));
         if grammar.is_some() {
             losses.push(lost(
@@ -84,13 +84,21 @@ fn parameters(path: &Path<'_>, function: &Members<'_>) -> Result<Option<Box<RawV
 }
 
 /// The syntax and the definition of a custom tool's grammar.
-fn grammar(path: &Path<'_>, custom: &Members<'_>) -> Result<Option<(String, String)>, Fault> {
+fn grammar(
+    path: &Path<'_>,
+    custom: &Members<'_>,
+    losses: &mut Vec<Loss>,
+) -> Result<Option<(String, String)>, Fault> {
     let Some(raw) = custom.get("format") else { return Ok(None) };
-    let path = Path::Member(path, "format");
-    let format = path.object(raw)?;
-    let Some(raw) = format.get("grammar") else { return Ok(None) };
-    let path = Path::Member(&path, "grammar");
-    let grammar = path.object(raw)?;
+    let format_path = Path::Member(path, "format");
+    let format = Members::of(&format_path, raw)?;
+    // It says whether there is a grammar, which its member says too.
+    format.pass(&["type"]);
+    let grammar = format.get("grammar");
+    unread(&format_path, &format, &[], losses);
+    let Some(raw) = grammar else { return Ok(None) };
+    let path = Path::Member(&format_path, "grammar");
+    let grammar = Members::of(&path, raw)?;
     let definition_path = Path::Member(&path, "definition");
     let definition =
         definition_path.string(definition_path.required(grammar.get("definition"))?)?;
@@ -98,6 +106,7 @@ fn grammar(path: &Path<'_>, custom: &Members<'_>) -> Result<Option<(String, Stri
         Some(raw) => Path::Member(&path, "syntax").string(raw)?,
         None => String::new(),
     };
+    unread(&path, &grammar, &[], losses);
     Ok(Some((syntax, definition)))
 }
 
@@ -142,11 +151,11 @@ pub(super) fn choice(
     let object = Members::of(&path, raw)?;
     let type_path = Path::Member(&path, "type");
     let choice = match type_path.string(type_path.required(object.get("type"))?)?.as_str() {
-        "function" | "custom" => named(&path, &object, tools).map(ToolChoice::Named),
+        "function" | "custom" => named(&path, &object, tools, losses).map(ToolChoice::Named),
         "allowed_tools" => {
             let path = Path::Member(&path, "allowed_tools");
             let allowed = Members::of(&path, path.required(object.get("allowed_tools"))?)?;
-            allowed_tools(&path, &allowed, tools)
+            allowed_tools(&path, &allowed, tools, losses)
         }
         other => Err(type_path.invalid(format_args!(
             "is `{other}`; it must be `function`, `custom` or `allowed_tools`"
@@ -157,11 +166,12 @@ pub(super) fn choice(
 }
 
 fn allowed_tools(
-    path: &Path<'_>,
+    allowed_path: &Path<'_>,
     allowed: &Members<'_>,
     tools: &[ToolDeclaration],
+    losses: &mut Vec<Loss>,
 ) -> Result<ToolChoice, Fault> {
-    let mode_path = Path::Member(path, "mode");
+    let mode_path = Path::Member(allowed_path, "mode");
     let required = match mode_path.string(mode_path.required(allowed.get("mode"))?)?.as_str() {
         "auto" => false,
         "required" => true,
@@ -171,7 +181,7 @@ fn allowed_tools(
             );
         }
     };
-    let path = Path::Member(path, "tools");
+    let path = Path::Member(allowed_path, "tools");
     let list = path.array(path.required(allowed.get("tools"))?)?;
     if list.is_empty() {
         return Err(path.invalid("must name at least one tool; use `none` to forbid calls"));
@@ -180,8 +190,10 @@ fn allowed_tools(
     for (i, raw) in list.into_iter().enumerate() {
         let path = Path::Element(&path, i);
         let object = Members::of(&path, raw)?;
-        names.push(named(&path, &object, tools)?);
+        names.push(named(&path, &object, tools, losses)?);
+        unread(&path, &object, &[], losses);
     }
+    unread(allowed_path, allowed, &[], losses);
     Ok(ToolChoice::Allowed { names, required })
 }
 
@@ -190,15 +202,18 @@ fn named(
     path: &Path<'_>,
     object: &Members<'_>,
     tools: &[ToolDeclaration],
+    losses: &mut Vec<Loss>,
 ) -> Result<String, Fault> {
     let member = match tool_kind(path, object)? {
         ToolKind::Custom => "custom",
         _ => "function",
     };
     let path = Path::Member(path, member);
-    let inner = path.object(path.required(object.get(member))?)?;
-    let path = Path::Member(&path, "name");
+    let inner = Members::of(&path, path.required(object.get(member))?)?;
+    let inner_path = path;
+    let path = Path::Member(&inner_path, "name");
     let name = path.name(path.required(inner.get("name"))?)?;
+    unread(&inner_path, &inner, &[], losses);
     if tools.iter().any(|tool| tool.name == name) {
         return Ok(name);
     }

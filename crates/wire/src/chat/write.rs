@@ -5,7 +5,7 @@
 //! older way is: content that is text alone is one string, and results hold text alone.
 
 use crate::{
-    Api, Format, Media, Part, Places, Request, Role, ToolDeclaration,
+    Api, Format, Media, Part, Places, Request, Role, ToolChoice, ToolDeclaration,
     call_id::{CallIds, Rule},
     loss::{Loss, LossKind, Outgoing},
     openai::{self, Object, media},
@@ -36,7 +36,8 @@ pub fn write(
         writer.message(&places.message(i), message.role, &message.parts);
     }
     writer.flush();
-    body.raw("messages", &format!("[{}]", writer.messages.join(",")));
+    let messages = writer.messages.join(",");
+    body.raw("messages", &format!("[{messages}]"));
     if !request.tools.is_empty() {
         let tools: Vec<_> = request.tools.iter().map(tool).collect();
         body.raw("tools", &format!("[{}]", tools.join(",")));
@@ -47,6 +48,9 @@ pub fn write(
         if !request.parallel_calls {
             body.raw("parallel_tool_calls", "false");
         }
+    } else if !matches!(request.tool_choice, ToolChoice::Auto | ToolChoice::None) {
+        let (path, reason) = ("tool_choice".to_owned(), "there is no tool left to call".to_owned());
+        losses.push(Loss { kind: LossKind::Unsupported, path, reason });
     }
     if request.stream {
         body.raw("stream", "true").raw("stream_options", r#"{"include_usage":true}"#);

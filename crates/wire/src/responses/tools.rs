@@ -9,10 +9,7 @@ use serde_json::value::RawValue;
 use super::foreign::TOOL;
 use crate::{
     Fault, ToolChoice, ToolDeclaration,
-    chat::{
-        member::{Path, kind},
-        view::Any,
-    },
+    chat::member::{Path, kind},
     foreign::{self, lost},
     loss::{Loss, LossKind},
     members::Members,
@@ -51,7 +48,7 @@ fn tool(
             declared.add(ToolKind::Function, namespace, &name()?, description, parameters);
         }
         "custom" => {
-            let grammar = grammar(path, &object)?;
+            let grammar = grammar(path, &object, losses)?;
             let grammar = grammar.as_ref().map(|(syntax, text)| (syntax.as_str(), text.as_str()));
             if grammar.is_some() {
                 losses.push(lost(
@@ -102,17 +99,23 @@ fn description(path: &Path<'_>, object: &Members<'_>) -> Result<Option<String>, 
 }
 
 /// The syntax and the definition of a custom tool's grammar.
-fn grammar(path: &Path<'_>, tool: &Members<'_>) -> Result<Option<(String, String)>, Fault> {
+fn grammar(
+    path: &Path<'_>,
+    tool: &Members<'_>,
+    losses: &mut Vec<Loss>,
+) -> Result<Option<(String, String)>, Fault> {
     let Some(raw) = tool.get("format") else { return Ok(None) };
     let path = Path::Member(path, "format");
-    let format = path.object(raw)?;
-    let Some(raw) = format.get("definition") else { return Ok(None) };
-    let definition = Path::Member(&path, "definition").string(raw)?;
-    let syntax = match format.get("syntax") {
-        Some(raw) => Path::Member(&path, "syntax").string(raw)?,
-        None => String::new(),
+    let format = Members::of(&path, raw)?;
+    // It says whether there is a grammar, which its definition says too.
+    format.pass(&["type"]);
+    let text = |name| match format.get(name) {
+        Some(raw) => Path::Member(&path, name).string(raw).map(Some),
+        None => Ok(None),
     };
-    Ok(Some((syntax, definition)))
+    let (definition, syntax) = (text("definition")?, text("syntax")?);
+    foreign::unread(&path, &format, &[], losses);
+    Ok(definition.map(|definition| (syntax.unwrap_or_default(), definition)))
 }
 
 fn parameters(path: &Path<'_>, object: &Members<'_>) -> Result<Option<Box<RawValue>>, Fault> {
@@ -144,14 +147,17 @@ pub(super) fn choice(
             ))),
         };
     }
-    let object = path.object(raw)?;
+    let object = Members::of(&path, raw)?;
     let type_path = Path::Member(&path, "type");
     let kind = type_path.string(type_path.required(object.get("type"))?)?;
     if kind == "allowed_tools" {
         return allowed(&path, &object, tools, map, losses);
     }
     match named(&path, &object, tools, map)? {
-        Some(name) => Ok(ToolChoice::Named(name)),
+        Some(name) => {
+            foreign::unread(&path, &object, &[], losses);
+            Ok(ToolChoice::Named(name))
+        }
         None => {
             losses.push(lost(
                 LossKind::Unsupported,
@@ -165,7 +171,7 @@ pub(super) fn choice(
 
 fn allowed(
     path: &Path<'_>,
-    object: &Any<'_>,
+    object: &Members<'_>,
     tools: &[ToolDeclaration],
     map: &ToolMap,
     losses: &mut Vec<Loss>,
@@ -180,17 +186,22 @@ fn allowed(
             );
         }
     };
+    let list = object.get("tools");
+    foreign::unread(path, object, &[], losses);
     let path = Path::Member(path, "tools");
-    let list = path.array(path.required(object.get("tools"))?)?;
+    let list = path.array(path.required(list)?)?;
     if list.is_empty() {
         return Err(path.invalid("must name at least one tool; use `none` to forbid calls"));
     }
     let mut names = Vec::with_capacity(list.len());
     for (i, raw) in list.into_iter().enumerate() {
         let path = Path::Element(&path, i);
-        let object = path.object(raw)?;
+        let object = Members::of(&path, raw)?;
         match named(&path, &object, tools, map)? {
-            Some(name) => names.push(name),
+            Some(name) => {
+                foreign::unread(&path, &object, &[], losses);
+                names.push(name);
+            }
             None => losses.push(lost(
                 LossKind::Unsupported,
                 &path,
@@ -204,7 +215,7 @@ fn allowed(
 /// The flat name of a tool that a choice names; `None` if it is no function here.
 fn named(
     path: &Path<'_>,
-    object: &Any<'_>,
+    object: &Members<'_>,
     tools: &[ToolDeclaration],
     map: &ToolMap,
 ) -> Result<Option<String>, Fault> {

@@ -201,3 +201,13 @@ fn a_stream_ends_with_its_usage() {
         r#"{"model":"gpt","messages":[{"role":"user","content":"a"}],"stream":true,"stream_options":{"include_usage":true},"x":1.50}"#
     );
 }
+
+#[test]
+fn a_call_that_is_asked_for_without_a_tool() {
+    let body =
+        r#"{"model":"m","input":"a","tools":[{"type":"web_search"}],"tool_choice":"required"}"#;
+    let crossed = super::view::from_responses(body);
+    let lost =
+        |kind, path: &str| crossed.losses.iter().any(|loss| loss.kind == kind && loss.path == path);
+    assert!(lost(LossKind::Dropped, "tools[0]") && lost(LossKind::Unsupported, "tool_choice"));
+}
