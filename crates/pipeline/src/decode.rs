@@ -4,9 +4,7 @@
 //! looking at it, since providers answer either with the other.
 
 use callgate_wire::{
-    Code, Fault, Finish, TurnEvent, Usage,
-    chat::{self, Framing},
-    sse,
+    Api, Code, Fault, Finish, TurnEvent, Usage, chat::Framing, codec::Decoder, sse,
 };
 use serde::de::IgnoredAny;
 
@@ -81,10 +79,12 @@ enum Body {
 #[derive(Clone, Debug)]
 pub(crate) struct Decode {
     body: Body,
-    chat: chat::Decoder,
+    api: Api,
+    decoder: Decoder,
     passing: Passing,
-    /// A call has been opened: from here on every frame is taken apart.
-    has_call: bool,
+    /// From here on every frame is taken apart: a call has been opened, or, where frames refer to those
+    /// before them, one did not pass.
+    is_apart: bool,
     /// Bytes of the turn that are kept until its end: arguments, and text that may hold calls or
     /// goes into a whole reply.
     kept_bytes: usize,
@@ -94,12 +94,13 @@ pub(crate) struct Decode {
 }
 
 impl Decode {
-    pub(crate) fn new(passing: Passing) -> Self {
+    pub(crate) fn new(api: Api, decoder: Decoder, passing: Passing) -> Self {
         Self {
             body: Body::Unknown,
-            chat: chat::Decoder::new(),
+            api,
+            decoder,
             passing,
-            has_call: false,
+            is_apart: false,
             kept_bytes: 0,
             finish: None,
             is_over: false,
@@ -172,9 +173,9 @@ impl Decode {
         }
         let mut events = std::mem::take(&mut self.events);
         if data.trim_ascii() == b"[DONE]" {
-            self.chat.done(&mut events);
+            self.decoder.done(&mut events);
         } else {
-            self.chat.chunk(data, &mut events);
+            self.decoder.event(frame.event, data, &mut events);
         }
         self.events(&mut events, data, Framing::Stream, out);
         self.events = events;
@@ -182,7 +183,7 @@ impl Decode {
 
     fn whole(&mut self, json: &[u8], out: &mut Vec<Decoded>) {
         let mut events = Vec::new();
-        chat::reply::decode(json, &mut events);
+        self.decoder.whole(json, &mut events);
         self.events(&mut events, json, Framing::Whole, out);
         self.over(None, out);
     }
@@ -195,18 +196,24 @@ impl Decode {
         framing: Framing,
         out: &mut Vec<Decoded>,
     ) {
-        self.has_call |= events.iter().any(|event| {
+        self.is_apart |= events.iter().any(|event| {
             matches!(event, TurnEvent::CallStart { .. } | TurnEvent::CallDelta { .. })
         });
         let mut passed = None;
-        if !self.has_call
+        if !self.is_apart
             && self.passing == Passing::Frames(framing)
             && let Ok(json) = std::str::from_utf8(json)
-            && passes(events, json, framing)
+            && passes(self.api, events, json, framing)
         {
             let mut weight = Weight::default();
             events.iter().for_each(|event| weight.add(event));
             passed = Some(Content::Passed { json: json.to_owned(), weight });
+            if self.api != Api::Chat {
+                // The last event of such a stream repeats them all.
+                self.kept_bytes += json.len();
+            }
+        } else {
+            self.is_apart |= self.api != Api::Chat;
         }
         let passes = passed.is_some();
         for event in events.drain(..) {
@@ -229,7 +236,7 @@ impl Decode {
         self.kept_bytes += match &event {
             TurnEvent::CallDelta { arguments, .. } => arguments.len(),
             TurnEvent::Text(text) | TurnEvent::Reasoning(text) | TurnEvent::Refusal(text)
-                if self.passing != Passing::Frames(Framing::Stream) =>
+                if self.api != Api::Chat || self.passing != Passing::Frames(Framing::Stream) =>
             {
                 text.len()
             }

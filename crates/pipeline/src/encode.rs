@@ -1,10 +1,6 @@
 //! Stage 6: the client's bytes, stream or whole, from the same events. It decides nothing.
 
-use callgate_wire::{
-    Fault, ReplyEvent,
-    chat::{Encoder, Framing},
-    tool_map::ToolMap,
-};
+use callgate_wire::{Fault, ReplyEvent, chat::Framing, codec::Encoder};
 
 use crate::remap::Remapped;
 
@@ -25,9 +21,9 @@ pub(crate) struct Encode {
 }
 
 impl Encode {
-    pub(crate) fn new(framing: Framing, include_usage: bool, tools: ToolMap) -> Self {
+    pub(crate) fn new(encoder: Encoder, framing: Framing) -> Self {
         Self {
-            encoder: Encoder::new(framing, include_usage).tools(tools),
+            encoder,
             framing,
             committed: false,
             ended: false,

@@ -7,15 +7,49 @@ use std::collections::HashMap;
 use callgate_dialect::{Call, Language, ResultFrame, Span, Tools};
 use callgate_wire::{Message, Part, Role, chat::NewMessage};
 
-use crate::admit::text_message;
+/// One message for a model in a dialect.
+pub(crate) enum Written<'w> {
+    /// The client's own.
+    Kept(&'w Message),
+    /// Another one.
+    New {
+        /// Who speaks.
+        role: Role,
+        /// What, in order.
+        parts: Vec<Part>,
+    },
+}
+
+impl Written<'_> {
+    /// As a provider of the client's API is sent it.
+    pub(crate) fn native(self) -> NewMessage {
+        match self {
+            Self::Kept(message) => NewMessage::Kept(message.raw.clone()),
+            Self::New { role, mut parts } => match parts.as_mut_slice() {
+                [Part::Text(text)] => NewMessage::Text { role, text: std::mem::take(text) },
+                _ => NewMessage::Parts { role, parts },
+            },
+        }
+    }
+
+    /// As a canonical message.
+    pub(crate) fn canonical(self) -> Message {
+        match self {
+            Self::Kept(message) => message.clone(),
+            Self::New { role, parts } => {
+                Message { role, parts, raw: serde_json::value::RawValue::NULL.to_owned() }
+            }
+        }
+    }
+}
 
 /// The messages for a model in a dialect; `None` if they are the client's own.
-pub(crate) fn written(
-    messages: &[Message],
+pub(crate) fn written<'w>(
+    messages: &'w [Message],
     language: Language,
-    tools: &Tools,
+    tools: &'w Tools,
     teaching: Option<String>,
-) -> Option<Vec<NewMessage>> {
+) -> Option<Vec<Written<'w>>> {
     let is_plain = messages.iter().all(|message| {
         message.role != Role::Tool
             && !message.parts.iter().any(|part| matches!(part, Part::Call { .. }))
@@ -30,10 +64,10 @@ pub(crate) fn written(
         match messages.first().filter(|first| first.role == Role::System && is_text(first)) {
             Some(first) => {
                 let text = joined(&[&first.text(), &teaching]);
-                writer.out.push(text_message(Role::System, text));
+                writer.push(Role::System, vec![Part::Text(text)]);
                 rest = &messages[1..];
             }
-            None => writer.out.push(text_message(Role::System, teaching)),
+            None => writer.push(Role::System, vec![Part::Text(teaching)]),
         }
     }
     for message in rest {
@@ -50,7 +84,7 @@ struct Writer<'w> {
     names: HashMap<&'w str, &'w str>,
     /// Results that wait for the message that carries them.
     results: Vec<Part>,
-    out: Vec<NewMessage>,
+    out: Vec<Written<'w>>,
 }
 
 impl<'w> Writer<'w> {
@@ -71,7 +105,7 @@ impl<'w> Writer<'w> {
             }
             _ => {
                 self.flush();
-                self.out.push(NewMessage::Kept(message.raw.clone()));
+                self.out.push(Written::Kept(message));
             }
         }
     }
@@ -104,14 +138,14 @@ impl<'w> Writer<'w> {
     }
 
     fn result(&mut self, message: &Message) {
-        let id = message.parts.iter().find_map(|part| match part {
-            Part::Result { call_id, .. } => Some(call_id.as_str()),
+        let result = message.parts.iter().find_map(|part| match part {
+            Part::Result { call_id, is_error } => Some((call_id.as_str(), *is_error)),
             _ => None,
         });
-        let id = id.unwrap_or_default();
+        let (id, is_error) = result.unwrap_or_default();
         let name = self.names.get(id).copied().unwrap_or_default();
         let text = message.text();
-        let frame = ResultFrame { id, name, text: &text, is_error: false };
+        let frame = ResultFrame { id, name, text: &text, is_error };
         self.results.push(Part::Text(self.language.render_result(&frame)));
         let others =
             message.parts.iter().filter(|part| matches!(part, Part::Opaque(_) | Part::Media(_)));
@@ -125,13 +159,8 @@ impl<'w> Writer<'w> {
         }
     }
 
-    /// One message: a plain text if it has nothing but text.
     fn push(&mut self, role: Role, parts: Vec<Part>) {
-        let mut parts = merged(parts);
-        self.out.push(match parts.as_mut_slice() {
-            [Part::Text(text)] => text_message(role, std::mem::take(text)),
-            _ => NewMessage::Parts { role, parts },
-        });
+        self.out.push(Written::New { role, parts: merged(parts) });
     }
 }
 

@@ -34,7 +34,7 @@ mod remap;
 mod turn;
 mod verdict;
 
-pub use admit::{Admitted, ProviderRequest};
+pub use admit::{Admitted, ProviderRequest, Upstream};
 pub use decode::{BodyEnd, MAX_REPLY_BYTES};
 pub use policy::{OnInvalid, OnViolation, Policy, ReasoningCalls, Release, Validate};
 pub use record::{Repair, TurnRecord};

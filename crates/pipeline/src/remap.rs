@@ -3,12 +3,7 @@
 //! This is the only way from a [`Problem`] to a [`Fault`].
 
 use callgate_dialect::Violation;
-use callgate_wire::{
-    Code, Fault, ReplyEvent,
-    chat::Framing,
-    id,
-    raw::{self, Edit},
-};
+use callgate_wire::{Api, Code, Fault, Finish, ReplyEvent, chat::Framing, codec};
 use serde_json::json;
 
 use crate::{
@@ -45,35 +40,24 @@ pub(crate) struct Remap {
     model: String,
     /// Whether the provider was asked for another one. If not, its own spelling stands.
     is_renamed: bool,
+    /// The client's API.
+    api: Api,
+    /// Whether the provider's API is another one: its ids and words mean nothing to the client.
+    is_foreign: bool,
+    framing: Framing,
     contract: Contract,
     /// For providers that do not say when the reply began.
     now: u64,
-    object: &'static str,
     /// The envelope of the reply, once it has begun.
     envelope: Option<Envelope>,
 }
 
-/// What every frame of one reply has in common, as JSON.
+/// What every frame of one reply has in common.
 #[derive(Clone, Debug)]
 struct Envelope {
-    members: [(&'static str, String); 4],
-}
-
-impl Envelope {
-    /// A passed frame, with the members that are not those of the reply set right.
-    fn restored(&self, json: String) -> String {
-        let Ok(object) = raw::Object::parse(&json) else { return json };
-        let edits: Vec<_> = self
-            .members
-            .iter()
-            .filter(|(name, value)| object.get(name) != Some(value))
-            .map(|(name, json)| Edit::Set { name, json })
-            .collect();
-        if edits.is_empty() {
-            return json;
-        }
-        raw::edit(&json, &edits).unwrap_or(json)
-    }
+    id: String,
+    model: String,
+    created: u64,
 }
 
 impl Remap {
@@ -82,14 +66,12 @@ impl Remap {
         model: &str,
         is_renamed: bool,
         contract: Contract,
+        (api, provider): (Api, Api),
         framing: Framing,
         now: u64,
     ) -> Self {
-        let object = match framing {
-            Framing::Stream => "chat.completion.chunk",
-            Framing::Whole => "chat.completion",
-        };
-        Self { model: model.to_owned(), is_renamed, contract, now, object, envelope: None }
+        let (model, is_foreign) = (model.to_owned(), api != provider);
+        Self { model, is_renamed, api, is_foreign, framing, contract, now, envelope: None }
     }
 
     /// Takes one event of the turn in its final shape.
@@ -110,13 +92,18 @@ impl Remap {
             In::Content(Content::Extra { name, value }) => ReplyEvent::Extra { name, value },
             In::Content(Content::Passed { json, .. }) => {
                 let json = match &self.envelope {
-                    Some(envelope) => envelope.restored(json),
+                    Some(Envelope { id, model, created }) => {
+                        codec::restored(self.api, json, self.framing, id, model, *created)
+                    }
                     None => json,
                 };
                 ReplyEvent::Passed { json }
             }
             In::Call { id, name, arguments } => ReplyEvent::Call { id, name, arguments },
-            In::Finish { finish, usage } => ReplyEvent::Finish { finish, usage },
+            In::Finish { finish, usage } => {
+                let finish = if self.is_foreign { native(finish) } else { finish };
+                ReplyEvent::Finish { finish, usage }
+            }
             In::Failed(problem) => {
                 let fault = self.fault(problem);
                 record.failure = Some(fault.code);
@@ -135,19 +122,15 @@ impl Remap {
             return;
         }
         let Opening { id, model, created, extra } = opening;
-        let id = id.filter(|id| !id.is_empty()).unwrap_or_else(id::chat_reply);
+        let id = id
+            .filter(|id| !self.is_foreign && !id.is_empty())
+            .unwrap_or_else(|| codec::reply_id(self.api));
         let model = model
             .filter(|model| !self.is_renamed && !model.is_empty())
             .unwrap_or_else(|| self.model.clone());
         let created = created.unwrap_or(self.now);
-        self.envelope = Some(Envelope {
-            members: [
-                ("id", json!(id).to_string()),
-                ("object", json!(self.object).to_string()),
-                ("created", created.to_string()),
-                ("model", json!(model).to_string()),
-            ],
-        });
+        let extra = if self.is_foreign { Vec::new() } else { extra };
+        self.envelope = Some(Envelope { id: id.clone(), model: model.clone(), created });
         out.push(Remapped(ReplyEvent::Start { id, model, created, extra }));
     }
 
@@ -233,6 +216,15 @@ impl Remap {
         let arguments = beginning(arguments, RAW_MAX);
         let fault = fault.detail("tool", name).detail("arguments", arguments);
         if id.is_empty() { fault } else { fault.detail("call_id", id) }
+    }
+}
+
+/// A reason for the end that only the provider's API has, in words that all have.
+fn native(finish: Finish) -> Finish {
+    match finish {
+        Finish::Other(word) if word == "incomplete" || word == "max_messages" => Finish::Length,
+        Finish::Other(_) => Finish::Stop,
+        finish => finish,
     }
 }
 

@@ -13,7 +13,7 @@ pub enum Api {
 
 impl Api {
     /// Every API that a provider can be configured with.
-    pub const ALL: [Self; 1] = [Self::Chat];
+    pub const ALL: [Self; 2] = [Self::Chat, Self::Responses];
 
     /// The name used in configuration.
     #[must_use]

@@ -6,6 +6,7 @@
 pub mod api;
 pub mod call_id;
 pub mod chat;
+pub mod codec;
 mod escape;
 pub mod event;
 pub mod fault;

@@ -2,7 +2,7 @@
 
 use callgate_dialect::Language;
 use callgate_pipeline::{BodyEnd, Policy, ReasoningCalls, Release, Repair, Reply};
-use callgate_wire::{Code, Fault};
+use callgate_wire::{Api, Code, Fault};
 use serde_json::{Value, json};
 
 use crate::{
@@ -315,9 +315,10 @@ fn usage_goes_out_as_it_came_and_only_if_asked_for() {
     let whole = setup.read(Framing::Whole, body.as_bytes(), BodyEnd::Complete);
     assert_eq!(whole.usage, Some(sent));
     let unasked = setup.with("stream", json!(true));
-    let mut turn = callgate_pipeline::Admitted::chat(unasked.request.to_string().as_bytes())
-        .unwrap()
-        .turn("m", &unasked.policy, 0);
+    let mut turn =
+        callgate_pipeline::Admitted::new(Api::Chat, unasked.request.to_string().as_bytes())
+            .unwrap()
+            .turn(crate::drive::chat("m"), &unasked.policy, 0);
     let mut out = Vec::new();
     turn.push(body.as_bytes(), &mut out);
     assert!(!String::from_utf8_lossy(&out).contains("prompt_tokens"));

@@ -1,13 +1,18 @@
 //! Drives one turn: a request, a policy and a provider's bytes to a reading.
 
-use callgate_pipeline::{Admitted, BodyEnd, Policy, Reply, Turn};
-use callgate_wire::{Code, Fault};
+use callgate_pipeline::{Admitted, BodyEnd, Policy, Reply, Turn, Upstream};
+use callgate_wire::{Api, Code, Fault};
 use serde_json::{Value, json};
 
 use crate::reading::{self, Reader, Reading};
 
 /// When the turn happens.
 pub(crate) const NOW: u64 = 1_700_000_000;
+
+/// A model of a provider of the Chat API.
+pub(crate) const fn chat(model: &str) -> Upstream<'_> {
+    Upstream { api: Api::Chat, model }
+}
 
 /// Whom the client asks for what, and how the route deals with it.
 #[derive(Clone, Debug)]
@@ -39,11 +44,11 @@ impl Setup {
             request["stream"] = json!(true);
             request["stream_options"] = json!({ "include_usage": true });
         }
-        Admitted::chat(request.to_string().as_bytes()).unwrap()
+        Admitted::new(Api::Chat, request.to_string().as_bytes()).unwrap()
     }
 
     pub(crate) fn turn(&self, framing: Framing) -> Turn {
-        self.admitted(framing).turn(&self.model, &self.policy, NOW)
+        self.admitted(framing).turn(chat(&self.model), &self.policy, NOW)
     }
 
     /// The reply to a body that comes in one piece.

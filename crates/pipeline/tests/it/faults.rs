@@ -2,7 +2,7 @@
 
 use callgate_dialect::Language;
 use callgate_pipeline::{Admitted, BodyEnd, Policy};
-use callgate_wire::{Code, Fault};
+use callgate_wire::{Api, Code, Fault};
 use serde_json::{Value, json};
 
 use crate::{
@@ -288,7 +288,7 @@ fn requests() {
     let refused = |change: &dyn Fn(&mut Value), code: Code, param: &str| {
         let mut request = native().request;
         change(&mut request);
-        let fault = Admitted::chat(request.to_string().as_bytes()).unwrap_err();
+        let fault = Admitted::new(Api::Chat, request.to_string().as_bytes()).unwrap_err();
         assert_eq!((fault.code, fault.status()), (code, 400));
         assert_eq!(fault.param.as_deref(), Some(param));
         assert!(!fault.should_retry() && fault.message.contains(param), "{}", fault.message);
@@ -302,8 +302,11 @@ fn requests() {
         Code::RequestInvalid,
         "messages[0].content",
     );
-    assert!(Admitted::chat(native().with("n", json!(1)).request.to_string().as_bytes()).is_ok());
+    assert!(
+        Admitted::new(Api::Chat, native().with("n", json!(1)).request.to_string().as_bytes())
+            .is_ok()
+    );
     for body in [&b"{"[..], b"[]", b"\"\xff\"", b""] {
-        assert_eq!(Admitted::chat(body).unwrap_err().code, Code::RequestInvalid);
+        assert_eq!(Admitted::new(Api::Chat, body).unwrap_err().code, Code::RequestInvalid);
     }
 }

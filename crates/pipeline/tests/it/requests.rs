@@ -2,10 +2,12 @@
 
 use callgate_dialect::{Language, Options, Recorded, Tools};
 use callgate_pipeline::{Admitted, Policy};
+use callgate_wire::Api;
 use serde_json::{Value, json};
 
 use crate::{
     bodies::tools,
+    drive::chat,
     drive::{Framing, Setup},
 };
 
@@ -18,7 +20,7 @@ fn policy(language: Language) -> Policy {
 /// What a target with this dialect is sent.
 fn sent(language: Language, setup: &Setup) -> Value {
     let admitted = setup.admitted(Framing::Whole);
-    let request = admitted.for_target("real", &policy(language)).unwrap();
+    let request = admitted.for_target(chat("real"), &policy(language)).unwrap();
     serde_json::from_slice(&request.body).unwrap()
 }
 
@@ -32,13 +34,13 @@ fn a_native_target_gets_the_clients_bytes() {
                 {\"role\":\"user\",\"content\":\"Go.\",\"x\":{}},{\"role\":\"developer\",\"content\":\"d\"}],\
                 \"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"now\",\"strict\":true}}],\
                 \"tool_choice\":\"auto\", \"metadata\":{\"a\":\"b\"}, \"metadata\":{} }";
-    let admitted = Admitted::chat(body.as_bytes()).unwrap();
+    let admitted = Admitted::new(Api::Chat, body.as_bytes()).unwrap();
     assert!(admitted.stream());
     assert_eq!(admitted.model(), "m");
-    let same = admitted.for_target("m", &Policy::default()).unwrap();
+    let same = admitted.for_target(chat("m"), &Policy::default()).unwrap();
     assert_eq!(String::from_utf8(same.body).unwrap(), body);
     assert!(same.stream);
-    let renamed = admitted.for_target("a \"b\"/c", &Policy::default()).unwrap();
+    let renamed = admitted.for_target(chat("a \"b\"/c"), &Policy::default()).unwrap();
     let expected = body.replace("\"model\" : \"m\"", "\"model\" : \"a \\\"b\\\"/c\"");
     assert_eq!(String::from_utf8(renamed.body).unwrap(), expected);
 }
@@ -76,9 +78,9 @@ fn tools_become_teaching() {
 fn members_nobody_knows_keep_their_bytes() {
     let body = "{\"model\":\"m\" ,\"x_a\": 1.50,\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\
                 \"now\"}}],\"messages\":[{\"role\":\"user\",\"content\":\"Go.\" , \"x\":1e2}] , \"x_b\":\"\\u00e9\"}";
-    let admitted = Admitted::chat(body.as_bytes()).unwrap();
+    let admitted = Admitted::new(Api::Chat, body.as_bytes()).unwrap();
     for language in LANGUAGES.iter().copied() {
-        let sent = admitted.for_target("m", &policy(language)).unwrap().body;
+        let sent = admitted.for_target(chat("m"), &policy(language)).unwrap().body;
         let sent = String::from_utf8(sent).unwrap();
         for kept in [
             "{\"model\":\"m\" ,\"x_a\": 1.50",
@@ -309,6 +311,6 @@ fn pairs_are_checked_before_a_provider_sees_them() {
     let mut messages = history();
     messages.as_array_mut().unwrap().remove(2);
     let request = with(messages).request.to_string();
-    let fault = Admitted::chat(request.as_bytes()).unwrap_err();
+    let fault = Admitted::new(Api::Chat, request.as_bytes()).unwrap_err();
     assert_eq!((fault.status(), &fault.detail["call_id"]), (400, &json!("c2")));
 }

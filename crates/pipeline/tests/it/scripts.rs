@@ -70,7 +70,10 @@ fn scripts_become_their_outcomes() {
             Setup { request: script.sample_request(false), policy, model: script.name.clone() };
         let mut is_cut = false;
         let [stream, whole] = Framing::ALL.map(|framing| {
-            let request = setup.admitted(framing).for_target(&script.name, &setup.policy).unwrap();
+            let request = setup
+                .admitted(framing)
+                .for_target(crate::drive::chat(&script.name), &setup.policy)
+                .unwrap();
             let (bytes, end) = played(&request.body, request.stream);
             is_cut |= matches!(end, BodyEnd::Broken(_));
             setup.read(framing, &bytes, end)

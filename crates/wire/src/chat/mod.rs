@@ -15,6 +15,7 @@ pub mod write;
 
 mod call;
 mod calls;
+mod canonical;
 pub(crate) mod error;
 mod foreign;
 pub(crate) mod member;
@@ -23,6 +24,7 @@ mod tools;
 pub(crate) mod view;
 mod whole;
 
+pub use canonical::{is_canonical, restored};
 pub use encode::{Encoder, Framing};
 pub use pairing::check_pairing;
 pub use request::Incoming;

@@ -13,6 +13,7 @@ pub mod stream;
 pub mod write;
 
 mod call;
+mod canonical;
 mod compose;
 mod envelope;
 mod error;
@@ -29,6 +30,7 @@ mod tools;
 mod view;
 mod whole;
 
+pub use canonical::is_canonical;
 pub use encode::{Encoder, Framing, Shape};
 pub use envelope::Echo;
 pub use request::Incoming;
