@@ -4,7 +4,7 @@ use axum::{
     body::Body,
     http::{HeaderValue, Response, StatusCode, header},
 };
-use callgate_wire::Fault;
+use callgate_wire::{Api, Fault};
 use serde_json::{Value, json};
 
 use crate::Routes;
@@ -18,15 +18,15 @@ pub(crate) fn json_body(status: StatusCode, value: &Value) -> Response<Body> {
     response
 }
 
-/// A fault as the whole answer.
-pub(crate) fn fault(fault: &Fault) -> Response<Body> {
-    let status = StatusCode::from_u16(fault.status()).unwrap_or(StatusCode::BAD_GATEWAY);
-    fault_with(status, fault)
+/// A fault as the whole answer to a client of an API.
+pub(crate) fn fault(api: Api, fault: &Fault) -> Response<Body> {
+    let status = StatusCode::from_u16(fault.status_for(api)).unwrap_or(StatusCode::BAD_GATEWAY);
+    fault_with(status, api, fault)
 }
 
 /// A fault under a status of its own.
-pub(crate) fn fault_with(status: StatusCode, fault: &Fault) -> Response<Body> {
-    let mut response = json_body(status, &fault.openai_body());
+pub(crate) fn fault_with(status: StatusCode, api: Api, fault: &Fault) -> Response<Body> {
+    let mut response = json_body(status, &fault.body(api));
     let headers = response.headers_mut();
     let code = HeaderValue::from_static(fault.code.name());
     headers.insert("x-callgate-error", code);

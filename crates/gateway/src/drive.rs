@@ -11,7 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use callgate_pipeline::{Admitted, BodyEnd, ProviderRequest, Reply, Turn};
+use callgate_pipeline::{Admitted, BodyEnd, ProviderRequest, Reply, Turn, Upstream};
 use callgate_upstream::{Body, Response};
 use callgate_wire::Fault;
 
@@ -61,10 +61,11 @@ impl Drive {
         now: u64,
     ) -> Self {
         let model = target.model.as_deref().unwrap_or(admitted.model());
-        let turn = admitted.turn(model, &target.policy, now);
+        let upstream = Upstream { api: target.api, model };
+        let turn = admitted.turn(upstream, &target.policy, now);
         let sender = Arc::clone(target);
         let sending = async move {
-            let ProviderRequest { body, stream } = request;
+            let ProviderRequest { body, stream, .. } = request;
             sender.provider.send(sender.api.path(), body, stream).await
         };
         let log = Log {

@@ -17,11 +17,11 @@ use axum::{
     extract::{Path, State},
     http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header},
     response::IntoResponse,
-    routing::{get, post},
+    routing::{any, get, post},
 };
 use bytes::Bytes;
-use callgate_pipeline::Admitted;
-use callgate_wire::{Code, Fault};
+use callgate_pipeline::{Admitted, Upstream};
+use callgate_wire::{Api, Code, Fault, loss};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -36,7 +36,6 @@ use crate::{
     drive::{Drive, Step},
 };
 
-const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
 /// A client that does not finish its headers in this time is gone.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -137,6 +136,8 @@ impl Gateway {
 fn router(shared: Arc<Shared>) -> Router {
     let api = Router::new()
         .route("/chat/completions", post(chat))
+        .route("/responses", post(responses).get(no_websocket))
+        .route("/responses/{*id}", any(no_kept_reply))
         .route("/models", get(models))
         .route("/models/{*name}", get(model));
     Router::new()
@@ -163,35 +164,73 @@ async fn models(State(shared): State<Arc<Shared>>) -> Response<Body> {
 async fn model(State(shared): State<Arc<Shared>>, Path(name): Path<String>) -> Response<Body> {
     match shared.routes.find(&name) {
         Ok(_) => answer::json_body(StatusCode::OK, &answer::model(&name, shared.started)),
-        Err(fault) => answer::fault(&fault),
+        Err(fault) => answer::fault(Api::Chat, &fault),
     }
 }
 
 async fn not_found(uri: Uri) -> Response<Body> {
-    let message =
-        format!("no such path: {}; the API is at /v1/chat/completions and /v1/models", uri.path());
-    answer::fault(&Fault::new(Code::NotFound, message))
+    let message = format!(
+        "no such path: {}; the APIs are at /v1/chat/completions and /v1/responses, the models at \
+         /v1/models",
+        uri.path()
+    );
+    answer::fault(Api::Chat, &Fault::new(Code::NotFound, message))
+}
+
+/// Clients that would rather speak over a WebSocket fall back to a request at once.
+async fn no_websocket(request: Request<Body>) -> Response<Body> {
+    let is_upgrade = request.headers().contains_key(header::UPGRADE);
+    let status = match is_upgrade {
+        true => StatusCode::UPGRADE_REQUIRED,
+        false => StatusCode::METHOD_NOT_ALLOWED,
+    };
+    let message = "a turn is asked for with POST; WebSockets are not served";
+    answer::fault_with(status, Api::Responses, &Fault::new(Code::RequestInvalid, message))
+}
+
+async fn no_kept_reply(Path(id): Path<String>) -> Response<Body> {
+    let id = id.split('/').next().unwrap_or_default();
+    let message = format!(
+        "no reply `{id}` is kept here: the gateway keeps none; send the whole conversation in `input`"
+    );
+    answer::fault(Api::Responses, &Fault::new(Code::NotFound, message))
 }
 
 async fn wrong_method(method: Method, uri: Uri) -> Response<Body> {
     let message = format!("{} does not answer {method}", uri.path());
     let fault = Fault::new(Code::RequestInvalid, message);
-    answer::fault_with(StatusCode::METHOD_NOT_ALLOWED, &fault)
+    answer::fault_with(StatusCode::METHOD_NOT_ALLOWED, Api::Chat, &fault)
 }
 
 async fn chat(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Response<Body> {
-    let body = match read_body(request.into_body(), shared.max_body_bytes).await {
+    turn(&shared, Api::Chat, request).await
+}
+
+async fn responses(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Response<Body> {
+    turn(&shared, Api::Responses, request).await
+}
+
+/// One turn for a client of an API.
+async fn turn(shared: &Shared, api: Api, request: Request<Body>) -> Response<Body> {
+    let body = match read_body(api, request.into_body(), shared.max_body_bytes).await {
         Ok(body) => body,
         Err(response) => return response,
     };
-    match begin(&shared, &body) {
-        Ok((drive, true)) => stream(drive, shared.keep_alive).await,
-        Ok((drive, false)) => whole(drive, shared.keep_alive).await,
-        Err(fault) => answer::fault(&fault),
+    let Begun { drive, is_stream, losses } = match begin(shared, api, &body) {
+        Ok(begun) => begun,
+        Err(fault) => return answer::fault(api, &fault),
+    };
+    let mut response = match is_stream {
+        true => stream(api, drive, shared.keep_alive).await,
+        false => whole(api, drive, shared.keep_alive).await,
+    };
+    if let Some(losses) = losses.and_then(|losses| HeaderValue::from_str(&losses).ok()) {
+        response.headers_mut().insert(loss::HEADER, losses);
     }
+    response
 }
 
-async fn read_body(body: Body, limit: usize) -> Result<Bytes, Response<Body>> {
+async fn read_body(api: Api, body: Body, limit: usize) -> Result<Bytes, Response<Body>> {
     match Limited::new(body, limit).collect().await {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => {
@@ -200,43 +239,58 @@ async fn read_body(body: Body, limit: usize) -> Result<Bytes, Response<Body>> {
                  `max_body_bytes`"
             );
             let fault = Fault::new(Code::RequestInvalid, message);
-            Err(answer::fault_with(StatusCode::PAYLOAD_TOO_LARGE, &fault))
+            Err(answer::fault_with(StatusCode::PAYLOAD_TOO_LARGE, api, &fault))
         }
         Err(error) => {
             let message = format!("the body did not arrive whole: {error}");
-            Err(answer::fault(&Fault::new(Code::RequestInvalid, message)))
+            Err(answer::fault(api, &Fault::new(Code::RequestInvalid, message)))
         }
     }
 }
 
-/// Admits a request and sends it on. Also says whether the client wants a stream.
-fn begin(shared: &Shared, body: &[u8]) -> Result<(Drive, bool), Fault> {
-    let admitted = Admitted::chat(body)?;
-    let target = shared.routes.find(admitted.model())?;
-    let model = target.model.as_deref().unwrap_or(admitted.model());
-    let request = admitted.for_target(model, &target.policy)?;
-    Ok((Drive::new(&admitted, &target, request, now()), admitted.stream()))
+/// A turn that has been sent on.
+struct Begun {
+    drive: Drive,
+    is_stream: bool,
+    /// What the request lost on its way to another API.
+    losses: Option<String>,
 }
 
-async fn stream(mut drive: Drive, keep_alive: Duration) -> Response<Body> {
-    let first = match drive.next(keep_alive).await {
+/// Admits a request and sends it on.
+fn begin(shared: &Shared, api: Api, body: &[u8]) -> Result<Begun, Fault> {
+    let admitted = Admitted::new(api, body)?;
+    let target = shared.routes.find(admitted.model())?;
+    let model = target.model.as_deref().unwrap_or(admitted.model());
+    let upstream = Upstream { api: target.api, model };
+    let mut request = admitted.for_target(upstream, &target.policy)?;
+    let losses = request.losses.take();
+    let drive = Drive::new(&admitted, &target, request, now());
+    Ok(Begun { drive, is_stream: admitted.stream(), losses })
+}
+
+async fn stream(api: Api, mut drive: Drive, wait: Duration) -> Response<Body> {
+    let keep_alive = Bytes::from_static(api.keep_alive());
+    let first = match drive.next(wait).await {
         Step::Bytes(bytes) => bytes,
         Step::Silence => {
             drive.commit();
-            KEEP_ALIVE
+            keep_alive.clone()
         }
         Step::Over => {
             return match drive.failure() {
-                Some(fault) => answer::fault(&fault),
+                Some(fault) => answer::fault(api, &fault),
                 None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
             };
         }
     };
-    let rest = futures_util::stream::unfold(drive, move |mut drive| async move {
-        match drive.next(keep_alive).await {
-            Step::Bytes(bytes) => Some((bytes, drive)),
-            Step::Silence => Some((KEEP_ALIVE, drive)),
-            Step::Over => None,
+    let rest = futures_util::stream::unfold(drive, move |mut drive| {
+        let keep_alive = keep_alive.clone();
+        async move {
+            match drive.next(wait).await {
+                Step::Bytes(bytes) => Some((bytes, drive)),
+                Step::Silence => Some((keep_alive, drive)),
+                Step::Over => None,
+            }
         }
     });
     let first = futures_util::stream::once(std::future::ready(first));
@@ -253,7 +307,7 @@ async fn stream(mut drive: Drive, keep_alive: Duration) -> Response<Body> {
     response
 }
 
-async fn whole(mut drive: Drive, wait: Duration) -> Response<Body> {
+async fn whole(api: Api, mut drive: Drive, wait: Duration) -> Response<Body> {
     let mut body = Vec::new();
     loop {
         match drive.next(wait).await {
@@ -263,7 +317,7 @@ async fn whole(mut drive: Drive, wait: Duration) -> Response<Body> {
         }
     }
     if let Some(fault) = drive.failure() {
-        return answer::fault(&fault);
+        return answer::fault(api, &fault);
     }
     let mut response = Response::new(Body::from(body));
     let json = HeaderValue::from_static("application/json");

@@ -12,8 +12,9 @@ use callgate_lab::{
     Outcome as Meaning, Provenance, Setup,
     recording::{self, Arrival, Draft},
 };
-use callgate_pipeline::{Admitted, Policy};
+use callgate_pipeline::{Admitted, Policy, Upstream};
 use callgate_upstream::{HttpOptions, HttpProvider, Secret};
+use callgate_wire::Api;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
@@ -182,8 +183,9 @@ fn request(arguments: &Arguments) -> anyhow::Result<Vec<u8>> {
         body["grammar"] = Value::from(grammar);
     }
     let policy = Policy { dialect: Some(arguments.dialect), ..Policy::default() };
-    let admitted = Admitted::chat(body.to_string().as_bytes())?;
-    Ok(admitted.for_target(&arguments.model, &policy)?.body)
+    let admitted = Admitted::new(Api::Chat, body.to_string().as_bytes())?;
+    let upstream = Upstream { api: Api::Chat, model: &arguments.model };
+    Ok(admitted.for_target(upstream, &policy)?.body)
 }
 
 /// The answer's bytes, and when each read of them came.

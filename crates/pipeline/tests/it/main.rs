@@ -11,6 +11,7 @@ mod drive;
 mod faults;
 mod laws;
 mod native;
+mod pairs;
 mod policies;
 mod reading;
 mod requests;

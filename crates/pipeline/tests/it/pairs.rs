@@ -1,0 +1,379 @@
+//! Every client API over every provider API: the same turn, cut at every byte.
+//!
+//! The providers' bodies are written by the encoders and the clients' bytes are read by the decoders
+//! of `wire`, whose own tests hold both to recorded shapes. Here it is the turn that counts: which
+//! calls arrive, in what order with the text, and how a reply ends.
+
+use callgate_dialect::{Call, Language, Span};
+use callgate_pipeline::{Admitted, BodyEnd, Policy, Release, Reply, Turn, Upstream};
+use callgate_wire::{
+    Api, Code, Fault, Finish, ReplyEvent, TurnEvent,
+    chat::Framing,
+    codec::{Decoder, Encoder},
+    responses::Shape,
+    sse,
+    tool_map::ToolMap,
+};
+use serde_json::{Value, json};
+
+const FRAMINGS: [Framing; 2] = [Framing::Stream, Framing::Whole];
+
+/// Whitespace, escapes, numbers and key order that a detour through a value would change.
+const ODD: &str = "{\"path\" : \"a\\u0062/é\\n\",\t\"n\":1.50}";
+
+/// One turn as a provider means it.
+struct Scene {
+    name: &'static str,
+    events: Vec<ReplyEvent>,
+    policy: Policy,
+    expected: Seen,
+}
+
+/// What a client has got.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Seen {
+    /// Visible text and calls, in order.
+    parts: Vec<String>,
+    reasoning: String,
+    calls: Vec<(String, String)>,
+    /// The finish reason, or `fault CODE`.
+    end: Option<String>,
+}
+
+impl Seen {
+    fn text(&mut self, kind: &str, text: &str) {
+        match self.parts.last_mut() {
+            Some(last) if last.starts_with(kind) => last.push_str(text),
+            _ => self.parts.push(format!("{kind}{text}")),
+        }
+    }
+
+    /// The visible text and the calls; blanks around text mean nothing across APIs.
+    fn visible(&self) -> Vec<&str> {
+        self.parts.iter().map(|part| part.trim_end()).filter(|part| *part != "text ").collect()
+    }
+}
+
+/// Reads a client's bytes.
+#[derive(Clone)]
+struct Reader {
+    frames: sse::Decoder,
+    decoder: Decoder,
+    framing: Framing,
+    seen: Seen,
+    ended: usize,
+    names: Vec<String>,
+}
+
+impl Reader {
+    fn new(api: Api, framing: Framing) -> Self {
+        Self {
+            frames: sse::Decoder::default(),
+            decoder: Decoder::new(api, &ToolMap::default()),
+            framing,
+            seen: Seen::default(),
+            ended: 0,
+            names: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let mut events = Vec::new();
+        match self.framing {
+            Framing::Stream => {
+                let Self { frames, decoder, .. } = self;
+                frames
+                    .push(bytes, &mut |frame| match frame.data {
+                        b"[DONE]" => decoder.done(&mut events),
+                        data => decoder.event(frame.event, data, &mut events),
+                    })
+                    .unwrap();
+            }
+            Framing::Whole if bytes.is_empty() => {}
+            Framing::Whole => self.decoder.whole(bytes, &mut events),
+        }
+        for event in events {
+            self.event(event);
+        }
+    }
+
+    fn event(&mut self, event: TurnEvent) {
+        match event {
+            TurnEvent::Text(text) => self.seen.text("text ", &text),
+            TurnEvent::Refusal(text) => self.seen.text("refusal ", &text),
+            TurnEvent::Reasoning(text) | TurnEvent::Summary { text, .. } => {
+                self.seen.reasoning.push_str(&text);
+            }
+            TurnEvent::CallStart { name, .. } => {
+                self.names.push(name.clone());
+                self.seen.calls.push((name, String::new()));
+            }
+            TurnEvent::CallDelta { call, arguments } => {
+                self.seen.calls[call as usize].1.push_str(&arguments);
+            }
+            TurnEvent::CallEnd { call } => {
+                let (name, arguments) = &self.seen.calls[call as usize];
+                self.seen.parts.push(format!("call {name} {arguments}"));
+            }
+            TurnEvent::Finish(finish) => self.seen.end = Some(finish.name().to_owned()),
+            TurnEvent::Fault(fault) => {
+                self.ended += 1;
+                self.seen.end = Some(format!("fault {}", fault.code));
+            }
+            TurnEvent::Done => self.ended += 1,
+            _ => {}
+        }
+    }
+}
+
+fn text(text: &str) -> ReplyEvent {
+    ReplyEvent::Text(text.to_owned())
+}
+
+fn call(id: &str, name: &str, arguments: &str) -> ReplyEvent {
+    ReplyEvent::Call { id: id.to_owned(), name: name.to_owned(), arguments: arguments.to_owned() }
+}
+
+fn finish(finish: Finish) -> ReplyEvent {
+    ReplyEvent::Finish { finish, usage: None }
+}
+
+fn scene(name: &'static str, events: Vec<ReplyEvent>, end: &str) -> Scene {
+    let mut expected = Seen { end: Some(end.to_owned()), ..Seen::default() };
+    for event in &events {
+        match event {
+            ReplyEvent::Text(text) => expected.text("text ", text),
+            ReplyEvent::Refusal(text) => expected.text("refusal ", text),
+            ReplyEvent::Reasoning(text) => expected.reasoning.push_str(text),
+            ReplyEvent::Call { name, arguments, .. } => {
+                expected.parts.push(format!("call {name} {arguments}"));
+                expected.calls.push((name.clone(), arguments.clone()));
+            }
+            _ => {}
+        }
+    }
+    Scene { name, events, policy: Policy::default(), expected }
+}
+
+/// A turn of a model that writes its calls in a dialect.
+fn written(language: Language, name: &'static str) -> Scene {
+    let calls = [("read", r#"{"path":"a <b> & c"}"#), ("now", "{}")];
+    let rendered: Vec<_> = calls
+        .iter()
+        .zip(0..)
+        .map(|((name, arguments), index)| Call {
+            index,
+            id: None,
+            name: (*name).to_owned(),
+            arguments: (*arguments).to_owned(),
+            span: Span::default(),
+        })
+        .collect();
+    let markup = language
+        .render_calls(&rendered, &callgate_dialect::Tools::default())
+        .unwrap_or_else(|inexact| inexact.text);
+    let mut meant = scene(
+        name,
+        vec![
+            ReplyEvent::Reasoning("I think.".to_owned()),
+            text("Now é.\n\n"),
+            call("", calls[0].0, calls[0].1),
+            call("", calls[1].0, calls[1].1),
+            finish(Finish::ToolCalls),
+        ],
+        "tool_calls",
+    );
+    let mut events = vec![ReplyEvent::Reasoning("I think.".to_owned()), text("Now é.\n\n")];
+    for piece in markup.as_bytes().chunks(11).map(String::from_utf8_lossy) {
+        events.push(text(&piece));
+    }
+    events.push(finish(Finish::Stop));
+    meant.events = events;
+    meant.policy.dialect = Some(language);
+    meant
+}
+
+fn scenes() -> Vec<Scene> {
+    let mut scenes = vec![
+        scene("text", vec![text("Hello, "), text("é\n"), finish(Finish::Stop)], "stop"),
+        scene(
+            "text and calls",
+            vec![
+                text("I look."),
+                call("call_1", "read", ODD),
+                call("call_2", "now", "{}"),
+                finish(Finish::ToolCalls),
+            ],
+            "tool_calls",
+        ),
+        scene(
+            "reasoning and a call",
+            vec![
+                ReplyEvent::Reasoning("Hm.\n".to_owned()),
+                call("call_1", "read", "{\"path\":\"\"}"),
+                finish(Finish::ToolCalls),
+            ],
+            "tool_calls",
+        ),
+        scene("the limit", vec![text("Half a sen"), finish(Finish::Length)], "length"),
+        scene("the filter", vec![text("The"), finish(Finish::ContentFilter)], "content_filter"),
+        written(Language::Xml, "xml"),
+        written(Language::CtlHeredoc, "ctl-heredoc"),
+        written(Language::JsonObject, "json-object"),
+    ];
+    for release in [Release::Turn, Release::Call] {
+        let mut scene = scene(
+            "calls between texts",
+            vec![
+                text("a"),
+                call("call_1", "now", "{}"),
+                call("call_2", "read", ODD),
+                finish(Finish::Stop),
+            ],
+            "tool_calls",
+        );
+        scene.policy.release = release;
+        scenes.push(scene);
+    }
+    scenes
+}
+
+/// A request for such turns.
+fn request(api: Api, framing: Framing) -> Value {
+    let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
+    let stream = framing == Framing::Stream;
+    let tool = |name: &str| json!({ "type": "function", "name": name, "parameters": schema });
+    let tools = ["read", "now"].map(|name| match api {
+        Api::Chat => json!({ "type": "function", "function": tool(name) }),
+        Api::Responses => tool(name),
+    });
+    match api {
+        Api::Chat => json!({
+            "model": "m", "stream": stream, "messages": [{ "role": "user", "content": "Go." }],
+            "tools": tools,
+        }),
+        Api::Responses => {
+            json!({ "model": "m", "stream": stream, "input": "Go.", "tools": tools })
+        }
+    }
+}
+
+fn turn(client: Api, provider: Api, framing: Framing, scene: &Scene) -> Turn {
+    let admitted = Admitted::new(client, request(client, framing).to_string().as_bytes()).unwrap();
+    admitted.turn(Upstream { api: provider, model: "m" }, &scene.policy, 1_700_000_000)
+}
+
+/// The body that a provider of an API sends for a scene.
+fn body(provider: Api, framing: Framing, scene: &Scene) -> Vec<u8> {
+    let mut encoder = Encoder::new(provider, framing, Shape::default(), true);
+    let mut out = Vec::new();
+    let start = ReplyEvent::Start {
+        id: "up-1".to_owned(),
+        model: "m".to_owned(),
+        created: 1_699_999_999,
+        extra: Vec::new(),
+    };
+    encoder.event(start, &mut out);
+    for event in scene.events.clone() {
+        encoder.event(event, &mut out);
+    }
+    out
+}
+
+fn broken() -> BodyEnd {
+    BodyEnd::Broken(Fault::new(Code::UpstreamEndedEarly, "The connection broke."))
+}
+
+/// Ends a turn: what its client has got, if the reply is well formed.
+fn ended(turn: &Turn, reader: &Reader, before: &[u8], end: BodyEnd) -> Result<Seen, String> {
+    let (mut turn, mut reader) = (turn.clone(), reader.clone());
+    let mut tail = Vec::new();
+    turn.end(end, &mut tail);
+    if reader.framing == Framing::Whole {
+        tail = [before, &tail].concat();
+    }
+    match turn.reply() {
+        Reply::Failed(fault) if tail.is_empty() && reader.seen == Seen::default() => {
+            return Ok(Seen { end: Some(format!("fault {}", fault.code)), ..Seen::default() });
+        }
+        Reply::Complete => {}
+        reply => return Err(format!("the turn has ended and its reply is {reply:?}")),
+    }
+    reader.push(&tail);
+    match reader.ended {
+        1 => Ok(reader.seen),
+        ends => Err(format!("{ends} terminal events: {}", String::from_utf8_lossy(&tail))),
+    }
+}
+
+/// Holds one prefix to what the whole says.
+fn holds(seen: &Seen, whole: &Scene, is_complete: bool) -> Result<(), String> {
+    let end = seen.end.as_deref().unwrap_or("nothing");
+    let is_fault = end.starts_with("fault");
+    let Seen { calls, .. } = &whole.expected;
+    if !calls.starts_with(&seen.calls) {
+        return Err(format!("calls that the whole does not have: {seen:?}"));
+    }
+    if !whole.expected.reasoning.starts_with(&seen.reasoning) {
+        return Err(format!("other reasoning: {seen:?}"));
+    }
+    let is_early = whole.policy.release == Release::Turn && is_fault && !seen.calls.is_empty();
+    if is_early {
+        return Err(format!("calls before a fault: {seen:?}"));
+    }
+    if is_complete && is_fault {
+        return Err(format!("a fault, but nothing broke: {seen:?}"));
+    }
+    if !is_fault && seen.calls.is_empty() && end == "tool_calls" {
+        return Err(format!("`tool_calls` without calls: {seen:?}"));
+    }
+    if !seen.calls.is_empty() && end == "stop" {
+        return Err(format!("calls and `stop`: {seen:?}"));
+    }
+    Ok(())
+}
+
+fn check(client: Api, provider: Api, scene: &Scene) {
+    for (framing, sent) in FRAMINGS.into_iter().flat_map(|f| FRAMINGS.map(|sent| (f, sent))) {
+        let place = format!("{}: {client} {framing:?} over {provider} {sent:?}", scene.name);
+        let bytes = body(provider, sent, scene);
+        let mut turn = turn(client, provider, framing, scene);
+        let mut reader = Reader::new(client, framing);
+        let mut out = Vec::new();
+        for at in 0..bytes.len() {
+            // Whole bodies say nothing before their end.
+            if sent == Framing::Stream || at.is_multiple_of(64) {
+                let seen = ended(&turn, &reader, &out, broken())
+                    .and_then(|seen| holds(&seen, scene, false).map(|()| seen));
+                if let Err(error) = seen {
+                    panic!("{place}, broken at byte {at}: {error}");
+                }
+            }
+            let before = out.len();
+            turn.push(&bytes[at..=at], &mut out);
+            if framing == Framing::Stream {
+                reader.push(&out[before..]);
+            }
+        }
+        let seen = ended(&turn, &reader, &out, BodyEnd::Complete)
+            .unwrap_or_else(|error| panic!("{place}: {error}"));
+        if let Err(error) = holds(&seen, scene, true) {
+            panic!("{place}: {error}");
+        }
+        assert_eq!(seen.visible(), scene.expected.visible(), "{place}");
+        assert_eq!(seen.reasoning, scene.expected.reasoning, "{place}");
+        assert_eq!(seen.calls, scene.expected.calls, "{place}");
+        assert_eq!(seen.end, scene.expected.end, "{place}");
+    }
+}
+
+#[test]
+fn every_client_over_every_provider() {
+    for scene in scenes() {
+        for client in Api::ALL {
+            for provider in Api::ALL {
+                check(client, provider, &scene);
+            }
+        }
+    }
+}
