@@ -10,7 +10,7 @@ from typing import Any, Iterator
 import pytest
 
 import generated
-from harness import DIALECTS, E2E, Provider, Server, client
+from harness import DIALECTS, E2E, RELAYED, Provider, Server, client
 
 TEST_SECONDS = 60
 
@@ -65,6 +65,30 @@ def gateways(provider: Provider) -> Iterator[dict[str, Server]]:
     finally:
         for server in started.values():
             server.stop()
+
+
+@pytest.fixture(scope="session")
+def relays(gateways: dict[str, Server]) -> Iterator[dict[str, dict[str, Server]]]:
+    """For each API, a gateway in front of each of the others, which is its provider of that API."""
+    started: dict[str, dict[str, Server]] = {}
+    try:
+        for wire in RELAYED:
+            for dialect, gateway in gateways.items():
+                started.setdefault(wire, {})[dialect] = Server(
+                    "serve", "--upstream", f"{gateway.url}/v1", "--wire", wire,
+                    "--listen", "127.0.0.1:0",
+                )
+        yield started
+    finally:
+        for servers in started.values():
+            for server in servers.values():
+                server.stop()
+
+
+@pytest.fixture
+def at(gateways: dict[str, Server], relays: dict[str, dict[str, Server]]) -> Any:
+    """`at(wire, dialect)`: a gateway whose provider speaks that API, with models of that dialect."""
+    return lambda wire, dialect: {"chat": gateways, **relays}[wire][dialect]
 
 
 @pytest.fixture

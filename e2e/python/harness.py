@@ -29,6 +29,11 @@ REQUEST_SECONDS = 30.0
 DIALECTS = ("xml", "ctl-heredoc", "native")
 TEXT_DIALECTS = ("xml", "ctl-heredoc")
 
+#: The APIs that a gateway in front of another gateway has for its provider's.
+RELAYED = ("responses",)
+#: All APIs of providers.
+WIRES = ("chat", *RELAYED)
+
 
 class Server:
     """One running `callgate`, from its `listening on` line to its end."""
