@@ -4,5 +4,6 @@ pub(crate) mod media;
 mod read;
 mod write;
 
+pub(crate) use crate::object::Object;
 pub(crate) use read::Reader;
-pub(crate) use write::{Object, choice, effort, marks, schema};
+pub(crate) use write::{choice, effort, marks, schema};
