@@ -9,9 +9,7 @@ use serde_json::value::RawValue;
 use super::{
     block::Kind, envelope::Envelope, error, finish::stop_reason, input, open::Open, sink::Sink,
 };
-use crate::{
-    Api, Fault, Finish, ReplyEvent, Usage, Vendor, VendorKind, escape, id, raw,
-};
+use crate::{Api, Fault, Finish, ReplyEvent, Usage, Vendor, VendorKind, escape, id, raw};
 
 pub use crate::chat::Framing;
 
@@ -196,8 +194,9 @@ impl Encoder {
     /// source of this API does not.
     fn annotation(&mut self, value: &RawValue, out: &mut Vec<u8>) {
         let json = raw::one_line(value.get());
-        let is_ours = raw::Object::parse(&json)
-            .is_ok_and(|object| object.get("type").is_some_and(|kind| kind.ends_with("location\"")));
+        let is_ours = raw::Object::parse(&json).is_ok_and(|object| {
+            object.get("type").is_some_and(|kind| kind.ends_with("location\""))
+        });
         if !is_ours {
             return;
         }
@@ -248,9 +247,10 @@ impl Encoder {
         let kind = escape::unescape(object.get("type").unwrap_or_default());
         let index = self.open.as_ref().map_or(self.next.saturating_sub(1), |open| open.index);
         let index = index.to_string();
-        let edited = object.get("index").filter(|theirs| *theirs != index).and_then(|_| {
-            raw::edit(json, &[raw::Edit::Set { name: "index", json: &index }]).ok()
-        });
+        let edited = object
+            .get("index")
+            .filter(|theirs| *theirs != index)
+            .and_then(|_| raw::edit(json, &[raw::Edit::Set { name: "index", json: &index }]).ok());
         self.sink.event(&kind, edited.as_deref().unwrap_or(json), out);
     }
 

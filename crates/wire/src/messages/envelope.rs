@@ -9,17 +9,8 @@ use super::usage;
 use crate::{Usage, object::Object, raw};
 
 /// Members of a message that are written from what the turn says.
-const OWN: [&str; 9] = [
-    "id",
-    "type",
-    "role",
-    "model",
-    "content",
-    "stop_reason",
-    "stop_sequence",
-    "usage",
-    "error",
-];
+const OWN: [&str; 9] =
+    ["id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage", "error"];
 
 /// What every message object of one reply has in common.
 #[derive(Clone, Debug, Default)]
@@ -128,8 +119,7 @@ impl Envelope {
                 edits.push(raw::Edit::Set { name, json });
             }
         }
-        for (name, json) in
-            [("type", "\"message\""), ("role", "\"assistant\""), ("content", "[]")]
+        for (name, json) in [("type", "\"message\""), ("role", "\"assistant\""), ("content", "[]")]
         {
             if !is_there(name) {
                 edits.push(raw::Edit::Set { name, json });
