@@ -19,6 +19,7 @@ mod openai;
 mod pairing;
 pub mod place;
 pub mod raw;
+mod reader;
 pub mod responses;
 pub mod sse;
 pub mod tool_map;

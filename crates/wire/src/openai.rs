@@ -4,6 +4,5 @@ pub(crate) mod media;
 mod read;
 mod write;
 
-pub(crate) use crate::object::Object;
-pub(crate) use read::Reader;
+pub(crate) use crate::{object::Object, reader::Reader};
 pub(crate) use write::{choice, effort, marks, schema};
