@@ -1,29 +1,13 @@
-//! The members that this API alone has, and what is lost without them; and what its request calls the
-//! members of the canonical one.
+//! The members that this API alone has, and what is lost without them.
 
 use crate::{
     foreign::Table,
     loss::LossKind::{Dropped, Lossy, Unsupported},
-    place::Names,
 };
 
 const ONLY: &str = "it exists in the Messages API only";
 const CACHE: &str = "marks of a cache are not carried";
 const SOURCES: &str = "sources of a text are not carried";
-
-/// The names of the canonical request's members in a request of this API.
-pub(super) const NAMES: Names = Names {
-    max_tokens: "max_tokens",
-    top_k: "top_k",
-    stop: "stop_sequences",
-    effort: "thinking",
-    // This API has nothing of these.
-    verbosity: "verbosity",
-    cache_key: "cache_key",
-    format: "output_config.format",
-    user: "metadata.user_id",
-    service_tier: "service_tier",
-};
 
 /// Members of a request. What changes the meaning of a turn, or what the client gets, is unsupported.
 pub(super) const REQUEST: Table<7> = [

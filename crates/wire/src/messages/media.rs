@@ -155,3 +155,8 @@ pub(super) fn write(media: &Media, path: &str, losses: &mut Vec<Loss>) -> Option
     }
     Some(block.json())
 }
+
+/// Whether a block is a text, and nothing but that.
+pub(super) fn is_text(block: &str) -> bool {
+    block.starts_with(r#"{"type":"text","text":""#)
+}

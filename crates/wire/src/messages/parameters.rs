@@ -1,6 +1,6 @@
 //! Parameters of this API as clients write them.
 
-use super::foreign::{NAMES, OUTPUT, THINKING};
+use super::foreign::{OUTPUT, THINKING};
 use crate::{
     Effort, Format, Parameters,
     chat::member::{Path, kind},
@@ -13,7 +13,7 @@ use crate::{
 
 /// What this request calls what has two names.
 pub(super) fn names(body: &Members<'_>) -> Names {
-    let mut names = NAMES;
+    let mut names = Names::MESSAGES;
     if !body.has("thinking") {
         names.effort = "output_config.effort";
     }
