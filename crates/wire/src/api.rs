@@ -9,6 +9,8 @@ pub enum Api {
     Chat,
     /// OpenAI Responses.
     Responses,
+    /// Anthropic Messages.
+    Messages,
 }
 
 impl Api {
@@ -21,6 +23,7 @@ impl Api {
         match self {
             Self::Chat => "chat",
             Self::Responses => "responses",
+            Self::Messages => "messages",
         }
     }
 
@@ -30,6 +33,7 @@ impl Api {
         match self {
             Self::Chat => "/chat/completions",
             Self::Responses => "/responses",
+            Self::Messages => "/messages",
         }
     }
 }

@@ -19,3 +19,15 @@ pub fn response() -> String {
 pub fn call() -> String {
     format!("call_{}", Uuid::now_v7().simple())
 }
+
+/// An id for a reply of the Messages API.
+#[must_use]
+pub fn message() -> String {
+    format!("msg_{}", Uuid::now_v7().simple())
+}
+
+/// An id for a call, as the Messages API makes them.
+#[must_use]
+pub fn tool_use() -> String {
+    format!("toolu_{}", Uuid::now_v7().simple())
+}

@@ -4,5 +4,5 @@ pub(crate) mod media;
 mod read;
 mod write;
 
-pub(crate) use read::Reader;
-pub(crate) use write::{Object, choice, effort, marks, schema};
+pub(crate) use crate::{object::Object, reader::Reader};
+pub(crate) use write::{choice, effort, marks, schema};

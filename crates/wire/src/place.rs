@@ -50,6 +50,16 @@ impl Names {
         user: "safety_identifier",
         ..Self::CHAT
     };
+
+    /// The names of Anthropic Messages, which has nothing of `verbosity` and `cache_key`.
+    pub const MESSAGES: Self = Self {
+        max_tokens: "max_tokens",
+        stop: "stop_sequences",
+        effort: "thinking",
+        format: "output_config.format",
+        user: "metadata.user_id",
+        ..Self::CHAT
+    };
 }
 
 /// Where the parts of a canonical request stand in the client's.

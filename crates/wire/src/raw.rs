@@ -98,6 +98,38 @@ impl<'a> Object<'a> {
     }
 }
 
+/// The elements of the array that `text` consists of, each with the blanks around it, so that they
+/// give the array's inside again when they are joined with commas.
+///
+/// # Errors
+/// The text is not one JSON array.
+pub fn elements(text: &str) -> Result<Vec<&str>, RawError> {
+    let mut scan = Scan { text, at: 0 };
+    scan.blanks();
+    scan.expect(b'[', "`[`")?;
+    let mut start = scan.at;
+    let mut found = Vec::new();
+    scan.blanks();
+    if !scan.take(b']') {
+        loop {
+            scan.blanks();
+            scan.value()?;
+            scan.blanks();
+            found.push(&text[start..scan.at]);
+            if scan.take(b']') {
+                break;
+            }
+            scan.expect(b',', "`,` or `]`")?;
+            start = scan.at;
+        }
+    }
+    scan.blanks();
+    if scan.at < text.len() {
+        return Err(scan.error("the end of the text"));
+    }
+    Ok(found)
+}
+
 /// One change of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edit<'a> {
@@ -342,6 +374,17 @@ mod tests {
         assert_eq!(object.get("b"), Some(r#"[1e400,"é"]"#));
         assert_eq!(object.get("c"), None);
         assert_eq!(object.members().map(|member| member.0).collect::<Vec<_>>(), ["a", "b", "a"]);
+    }
+
+    #[test]
+    fn elements_with_their_blanks() {
+        let check = |text, expected: &[&str]| assert_eq!(elements(text).unwrap(), expected);
+        check("[]", &[]);
+        check(" [ ] ", &[]);
+        check(" [ 1 ,\n{\"a\":[2,3]}, \"],\" ] ", &[" 1 ", "\n{\"a\":[2,3]}", " \"],\" "]);
+        for text in ["", "{}", "[", "[1", "[1,]", "[,1]", "[1 2]", "[1]x"] {
+            assert!(elements(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -14,13 +14,7 @@ const MESSAGE_CHARS: usize = 2000;
 
 /// Reads a chunk, or the one element of an array, which is how one provider sends its errors.
 pub(crate) fn parse(json: &[u8]) -> Result<Chunk<'_>, Fault> {
-    let not_json = |why: &str| {
-        protocol(format!(
-            "The provider sent something else than a JSON object ({why}): {}",
-            shorten(&String::from_utf8_lossy(json), SNIPPET_CHARS)
-        ))
-    };
-    let text = std::str::from_utf8(json).map_err(|error| not_json(&error.to_string()))?;
+    let text = std::str::from_utf8(json).map_err(|error| no_object(json, &error.to_string()))?;
     serde_json::from_str(text).or_else(|error| {
         if text.trim_start().starts_with('[')
             && let Ok(mut list) = serde_json::from_str::<Vec<Chunk<'_>>>(text)
@@ -29,8 +23,23 @@ pub(crate) fn parse(json: &[u8]) -> Result<Chunk<'_>, Fault> {
         {
             return Ok(chunk);
         }
-        Err(not_json(&error.to_string()))
+        Err(no_object(json, &error.to_string()))
     })
+}
+
+/// Reads an object, of which nothing else is known.
+pub(crate) fn object(json: &[u8]) -> Result<&RawValue, Fault> {
+    let text = std::str::from_utf8(json).map_err(|error| no_object(json, &error.to_string()))?;
+    let raw: &RawValue =
+        serde_json::from_str(text).map_err(|error| no_object(json, &error.to_string()))?;
+    if raw.get().starts_with('{') { Ok(raw) } else { Err(no_object(json, "it is another value")) }
+}
+
+fn no_object(json: &[u8], why: &str) -> Fault {
+    protocol(format!(
+        "The provider sent something else than a JSON object ({why}): {}",
+        shorten(&String::from_utf8_lossy(json), SNIPPET_CHARS)
+    ))
 }
 
 pub(crate) fn protocol(message: String) -> Fault {

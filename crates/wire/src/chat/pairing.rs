@@ -3,41 +3,22 @@
 //! A provider answers a broken pair with a message that names nothing. Calls of the last message
 //! may be unanswered, and a result may come twice: neither leaves a question open.
 
-use std::collections::HashSet;
-
-use crate::{Code, Fault, Message, Part, Role};
+use crate::{
+    Code, Fault, Message,
+    pairing::{self, Broken},
+};
 
 /// Checks that every result has an earlier call, and every call its result before the next turn.
 ///
 /// # Errors
 /// `REQUEST_INVALID` that names the id, with the member's path as `param`.
 pub fn check_pairing(messages: &[Message]) -> Result<(), Fault> {
-    let mut known: HashSet<&str> = HashSet::new();
-    // Where the calls came that no result has answered yet: message, call, id.
-    let mut open: Vec<(usize, usize, &str)> = Vec::new();
-    for (at, message) in messages.iter().enumerate() {
-        if let (Role::User | Role::Assistant, Some(unanswered)) = (message.role, open.first()) {
-            return Err(unanswered_call(*unanswered, at));
+    pairing::check(messages).map_err(|broken| match broken {
+        Broken::Unanswered { message, call, id, next } => {
+            unanswered_call((message, call, id), next)
         }
-        let mut calls = 0;
-        for part in &message.parts {
-            match part {
-                Part::Call { id, .. } => {
-                    known.insert(id);
-                    open.push((at, calls, id));
-                    calls += 1;
-                }
-                Part::Result { call_id, .. } => {
-                    if !known.contains(call_id.as_str()) {
-                        return Err(orphan_result(at, call_id));
-                    }
-                    open.retain(|(_, _, id)| id != call_id);
-                }
-                _ => {}
-            }
-        }
-    }
-    Ok(())
+        Broken::Orphan { message, id } => orphan_result(message, id),
+    })
 }
 
 fn unanswered_call((message, call, id): (usize, usize, &str), next: usize) -> Fault {

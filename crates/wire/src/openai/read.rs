@@ -1,25 +1,13 @@
-//! Parameters as clients write them.
-//!
-//! A value of a wrong type is no reason to refuse a request that its own API will judge anyway: it is
-//! left out of the canonical request, and a loss that says why.
-
-use serde_json::value::RawValue;
+//! Parameters of the two APIs as clients write them.
 
 use crate::{
     Effort, Format, Parameters,
-    chat::{
-        member::{Path, kind},
-        view::count,
-    },
+    chat::member::{Path, kind},
     foreign::{lost, unread},
-    loss::{Loss, LossKind},
+    loss::LossKind,
     members::Members,
+    reader::Reader,
 };
-
-/// Reads members, and lists what it cannot.
-pub(crate) struct Reader<'r> {
-    pub(crate) losses: &'r mut Vec<Loss>,
-}
 
 impl Reader<'_> {
     /// What both APIs call the same.
@@ -40,87 +28,12 @@ impl Reader<'_> {
             frequency_penalty: self.number(body, "frequency_penalty"),
             presence_penalty: self.number(body, "presence_penalty"),
             seed: self.number(body, "seed"),
-            stop: self.stop(body),
+            stop: self.stop(body, "stop"),
             user: identifier.or(user),
             service_tier: self.text(root, body, "service_tier"),
             cache_key: self.text(root, body, "prompt_cache_key"),
             ..Parameters::default()
         }
-    }
-
-    /// A number as it was written.
-    fn number(&mut self, body: &Members<'_>, name: &str) -> Option<Box<RawValue>> {
-        let raw = body.get(name)?;
-        if kind(raw) == "a number" {
-            return Some(raw.to_owned());
-        }
-        self.wrong(&Path::Member(&Path::Root, name), "a number", raw);
-        None
-    }
-
-    /// A count of tokens.
-    pub(crate) fn count(
-        &mut self,
-        parent: &Path<'_>,
-        object: &Members<'_>,
-        name: &str,
-    ) -> Option<u64> {
-        let raw = object.get(name)?;
-        let found = count(Some(raw));
-        if found.is_none() {
-            self.wrong(&Path::Member(parent, name), "a number of tokens", raw);
-        }
-        found
-    }
-
-    /// A text. Empty counts as absent.
-    pub(crate) fn text(
-        &mut self,
-        parent: &Path<'_>,
-        object: &Members<'_>,
-        name: &str,
-    ) -> Option<String> {
-        let raw = object.get(name)?;
-        let path = Path::Member(parent, name);
-        match path.string(raw) {
-            Ok(text) => Some(text).filter(|text| !text.is_empty()),
-            Err(_) => {
-                self.wrong(&path, "a string", raw);
-                None
-            }
-        }
-    }
-
-    /// An object.
-    pub(crate) fn object<'a>(
-        &mut self,
-        parent: &Path<'_>,
-        object: &Members<'a>,
-        name: &str,
-    ) -> Option<Members<'a>> {
-        let raw = object.get(name)?;
-        let path = Path::Member(parent, name);
-        let found = Members::of(&path, raw).ok();
-        if found.is_none() {
-            self.wrong(&path, "an object", raw);
-        }
-        found
-    }
-
-    fn stop(&mut self, body: &Members<'_>) -> Vec<String> {
-        let Some(raw) = body.get("stop") else { return Vec::new() };
-        let path = Path::Member(&Path::Root, "stop");
-        let texts = match kind(raw) {
-            "a string" => path.string(raw).map(|text| vec![text]),
-            _ => path.array(raw).and_then(|list| {
-                let items = list.into_iter().enumerate();
-                items.map(|(i, raw)| Path::Element(&path, i).string(raw)).collect()
-            }),
-        };
-        texts.unwrap_or_else(|_| {
-            self.wrong(&path, "a string or an array of strings", raw);
-            Vec::new()
-        })
     }
 
     /// How much to reason, in the words of both APIs.
@@ -186,11 +99,5 @@ impl Reader<'_> {
             schema: schema.to_owned(),
             strict,
         })
-    }
-
-    /// What is wrong cannot be carried; only its own API can say what it makes of it.
-    fn wrong(&mut self, path: &Path<'_>, expected: &str, found: &RawValue) {
-        let reason = format!("it must be {expected}, but it is {}", kind(found));
-        self.losses.push(lost(LossKind::Unsupported, path, &reason));
     }
 }

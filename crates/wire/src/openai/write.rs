@@ -1,59 +1,16 @@
-//! Parameters as the two APIs take them, and the text of JSON objects.
+//! Parameters as the two APIs take them.
 
 use serde_json::json;
 
 use crate::{
-    Effort, Format, Parameters, ToolChoice, escape,
+    Effort, Format, Parameters, ToolChoice,
     loss::{Loss, LossKind},
+    object::Object,
     place::Names,
 };
 
 /// A longer name of a user, or of a cache, is refused.
 const MARK_CHARS: usize = 64;
-
-/// An object's text, member by member.
-#[derive(Debug, Default)]
-pub(crate) struct Object {
-    out: Vec<u8>,
-}
-
-impl Object {
-    /// A member with a string.
-    pub(crate) fn text(&mut self, name: &str, text: &str) -> &mut Self {
-        self.name(name);
-        escape::write(text, &mut self.out);
-        self
-    }
-
-    /// A member with JSON text.
-    pub(crate) fn raw(&mut self, name: &str, json: &str) -> &mut Self {
-        self.name(name);
-        self.out.extend_from_slice(json.as_bytes());
-        self
-    }
-
-    /// The whole text.
-    pub(crate) fn finish(&mut self) -> Vec<u8> {
-        let mut out = std::mem::take(&mut self.out);
-        if out.is_empty() {
-            out.push(b'{');
-        }
-        out.push(b'}');
-        out
-    }
-
-    /// The whole text as a string.
-    pub(crate) fn json(&mut self) -> String {
-        // It is made of strings only.
-        String::from_utf8(self.finish()).unwrap_or_default()
-    }
-
-    fn name(&mut self, name: &str) {
-        self.out.push(if self.out.is_empty() { b'{' } else { b',' });
-        escape::write(name, &mut self.out);
-        self.out.push(b':');
-    }
-}
 
 /// The sampling, and what marks a request. `user` is what the API calls the user.
 pub(crate) fn marks(

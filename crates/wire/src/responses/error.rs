@@ -8,25 +8,10 @@ use serde_json::value::RawValue;
 use super::view::Event;
 use crate::{
     Fault,
-    chat::{
-        error::{protocol, provider_error, snippet},
-        view::word,
-    },
+    chat::{error::provider_error, view::word},
 };
 
-/// Reads the JSON of one event, or of a whole reply.
-pub(super) fn parse(json: &[u8]) -> Result<&RawValue, Fault> {
-    let not_json = |why: &str| {
-        protocol(format!(
-            "The provider sent something else than a JSON object ({why}): {}",
-            snippet(&String::from_utf8_lossy(json))
-        ))
-    };
-    let text = std::str::from_utf8(json).map_err(|error| not_json(&error.to_string()))?;
-    let raw: &RawValue =
-        serde_json::from_str(text).map_err(|error| not_json(&error.to_string()))?;
-    if raw.get().starts_with('{') { Ok(raw) } else { Err(not_json("it is another value")) }
-}
+pub(super) use crate::chat::error::object as parse;
 
 /// The fault for an `error` member, with the status that its code stands for.
 pub(super) fn reported(raw: &RawValue) -> Fault {

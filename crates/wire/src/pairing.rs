@@ -1,0 +1,62 @@
+//! Whether calls and results of a conversation belong together, whatever API it came from.
+//!
+//! Calls of the last message may be unanswered, and a result may come twice: neither leaves a
+//! question open. It words no fault: how a call and its result are called is each API's.
+
+use std::collections::HashSet;
+
+use crate::{Message, Part, Role};
+
+/// What is wrong with a conversation. Messages are counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Broken<'m> {
+    /// A call without a result before the next turn.
+    Unanswered {
+        /// The message with the call.
+        message: usize,
+        /// Which of its calls, from 0.
+        call: usize,
+        /// The call's id.
+        id: &'m str,
+        /// The message that speaks too early.
+        next: usize,
+    },
+    /// A result of a call that no earlier message holds.
+    Orphan {
+        /// The message with the result.
+        message: usize,
+        /// The id that it names.
+        id: &'m str,
+    },
+}
+
+/// Checks that every result has an earlier call, and every call its result before the next turn.
+pub(crate) fn check(messages: &[Message]) -> Result<(), Broken<'_>> {
+    let mut known: HashSet<&str> = HashSet::new();
+    // Where the calls came that no result has answered yet: message, call, id.
+    let mut open: Vec<(usize, usize, &str)> = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        if let (Role::User | Role::Assistant, Some(first)) = (message.role, open.first()) {
+            let (message, call, id) = *first;
+            return Err(Broken::Unanswered { message, call, id, next: at });
+        }
+        let mut calls = 0;
+        for part in &message.parts {
+            match part {
+                Part::Call { id, .. } => {
+                    known.insert(id);
+                    open.push((at, calls, id));
+                    calls += 1;
+                }
+                Part::Result { call_id, .. } => {
+                    if !known.contains(call_id.as_str()) {
+                        return Err(Broken::Orphan { message: at, id: call_id });
+                    }
+                    open.retain(|(_, _, id)| id != call_id);
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
