@@ -15,7 +15,7 @@ pub enum Api {
 
 impl Api {
     /// Every API that a provider can be configured with.
-    pub const ALL: [Self; 2] = [Self::Chat, Self::Responses];
+    pub const ALL: [Self; 3] = [Self::Chat, Self::Responses, Self::Messages];
 
     /// The name used in configuration.
     #[must_use]

@@ -5,6 +5,7 @@
 use crate::{
     Api, Fault, Loss, Outgoing, Places, ReplyEvent, Request, TurnEvent,
     chat::{self, Framing, Rewrite},
+    messages,
     responses::{self, Shape},
     tool_map::ToolMap,
 };
@@ -62,6 +63,11 @@ pub fn decode(api: Api, body: &[u8]) -> Result<Incoming, Fault> {
             let responses::Incoming { request, shape, places, losses, .. } = incoming;
             Incoming { api, request, shape, places, losses, kept }
         }
+        Api::Messages => {
+            let messages::Incoming { request, places, losses } = messages::request::decode(body)?;
+            let (shape, kept) = (Shape::default(), Kept::default());
+            Incoming { api, request, shape, places, losses, kept }
+        }
     })
 }
 
@@ -73,6 +79,7 @@ pub fn rewrite(api: Api, body: &str, change: &Rewrite, tools: &ToolMap) -> Resul
     match api {
         Api::Chat => chat::rewrite(body, change),
         Api::Responses => responses::rewrite(body, change, tools),
+        Api::Messages => messages::rewrite(body, change),
     }
 }
 
@@ -89,6 +96,7 @@ pub fn write(
     match api {
         Api::Chat => chat::write(request, places, model, members),
         Api::Responses => responses::write(request, places, model, members),
+        Api::Messages => messages::write(request, places, model, members),
     }
 }
 
@@ -99,6 +107,7 @@ pub fn is_canonical(api: Api, json: &str, framing: Framing, is_first: bool) -> b
     match api {
         Api::Chat => chat::is_canonical(json, framing, is_first),
         Api::Responses => responses::is_canonical(json, framing, is_first),
+        Api::Messages => messages::is_canonical(json, framing, is_first),
     }
 }
 
@@ -115,7 +124,7 @@ pub fn restored(
 ) -> String {
     match api {
         Api::Chat => chat::restored(json, framing, id, model, created),
-        Api::Responses => json,
+        Api::Responses | Api::Messages => json,
     }
 }
 
@@ -125,6 +134,7 @@ pub fn reply_id(api: Api) -> String {
     match api {
         Api::Chat => crate::id::chat_reply(),
         Api::Responses => crate::id::response(),
+        Api::Messages => crate::id::message(),
     }
 }
 
@@ -140,6 +150,8 @@ pub enum Decoder {
         /// The flat names of the tools.
         tools: ToolMap,
     },
+    /// Of the Messages API.
+    Messages(Box<messages::Decoder>),
 }
 
 impl Decoder {
@@ -152,6 +164,7 @@ impl Decoder {
                 stream: Box::new(responses::Decoder::new(tools.clone())),
                 tools: tools.clone(),
             },
+            Api::Messages => Self::Messages(Box::default()),
         }
     }
 
@@ -160,6 +173,7 @@ impl Decoder {
         match self {
             Self::Chat(decoder) => decoder.chunk(json, out),
             Self::Responses { stream, .. } => stream.event(name, json, out),
+            Self::Messages(decoder) => decoder.event(name, json, out),
         }
     }
 
@@ -168,6 +182,7 @@ impl Decoder {
         match self {
             Self::Chat(decoder) => decoder.done(out),
             Self::Responses { stream, .. } => stream.done(out),
+            Self::Messages(decoder) => decoder.done(out),
         }
     }
 
@@ -176,6 +191,7 @@ impl Decoder {
         match self {
             Self::Chat(_) => chat::reply::decode(json, out),
             Self::Responses { tools, .. } => responses::reply::decode(json, tools.clone(), out),
+            Self::Messages(_) => messages::reply::decode(json, out),
         }
     }
 }
@@ -187,6 +203,8 @@ pub enum Encoder {
     Chat(Box<chat::Encoder>),
     /// Of the Responses API.
     Responses(Box<responses::Encoder>),
+    /// Of the Messages API.
+    Messages(Box<messages::Encoder>),
 }
 
 impl Encoder {
@@ -199,6 +217,7 @@ impl Encoder {
                 Self::Chat(Box::new(encoder))
             }
             Api::Responses => Self::Responses(Box::new(responses::Encoder::new(framing, shape))),
+            Api::Messages => Self::Messages(Box::new(messages::Encoder::new(framing))),
         }
     }
 
@@ -207,6 +226,7 @@ impl Encoder {
         match self {
             Self::Chat(encoder) => encoder.event(event, out),
             Self::Responses(encoder) => encoder.event(event, out),
+            Self::Messages(encoder) => encoder.event(event, out),
         }
     }
 }
@@ -217,6 +237,7 @@ impl Fault {
     pub fn body(&self, api: Api) -> serde_json::Value {
         match api {
             Api::Chat | Api::Responses => self.openai_body(),
+            Api::Messages => messages::error::body(self, None),
         }
     }
 
@@ -225,6 +246,7 @@ impl Fault {
     pub fn status_for(&self, api: Api) -> u16 {
         match api {
             Api::Chat | Api::Responses => self.status(),
+            Api::Messages => messages::error::status(self),
         }
     }
 }
@@ -235,6 +257,7 @@ impl Api {
     pub const fn keep_alive(self) -> &'static [u8] {
         match self {
             Self::Chat | Self::Responses => b": keep-alive\n\n",
+            Self::Messages => messages::PING,
         }
     }
 }

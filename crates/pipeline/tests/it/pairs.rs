@@ -246,6 +246,7 @@ fn request(api: Api, framing: Framing) -> Value {
     let tools = ["read", "now"].map(|name| match api {
         Api::Chat => json!({ "type": "function", "function": tool(name) }),
         Api::Responses => tool(name),
+        Api::Messages => json!({ "name": name, "input_schema": schema }),
     });
     match api {
         Api::Chat => json!({
@@ -255,6 +256,10 @@ fn request(api: Api, framing: Framing) -> Value {
         Api::Responses => {
             json!({ "model": "m", "stream": stream, "input": "Go.", "tools": tools })
         }
+        Api::Messages => json!({
+            "model": "m", "stream": stream, "messages": [{ "role": "user", "content": "Go." }],
+            "tools": tools, "max_tokens": 100,
+        }),
     }
 }
 

@@ -17,6 +17,7 @@ pub mod write;
 
 mod block;
 mod blocks;
+mod canonical;
 mod compose;
 mod content;
 mod effort;
@@ -35,6 +36,7 @@ mod tools;
 mod usage;
 mod view;
 
+pub use canonical::is_canonical;
 pub use encode::{Encoder, Framing, PING};
 pub use request::Incoming;
 pub use rewrite::rewrite;
