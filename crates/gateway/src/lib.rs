@@ -4,8 +4,11 @@
 //! and configuration.
 
 mod answer;
+mod blame;
+mod breaker;
 mod config;
 mod drive;
+mod failover;
 mod route;
 mod server;
 
