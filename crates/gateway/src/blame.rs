@@ -76,6 +76,18 @@ pub(crate) fn health(fault: &Fault, now: SystemTime) -> Health {
     }
 }
 
+/// Whether a fault behind a reply's beginning is the target's: what came before it was good.
+pub(crate) fn is_of_connection(code: Code) -> bool {
+    matches!(
+        code,
+        Code::UpstreamProtocol
+            | Code::UpstreamTimeout
+            | Code::UpstreamIdle
+            | Code::UpstreamEndedEarly
+            | Code::UpstreamStatus
+    )
+}
+
 /// The status of a provider's error; of an error inside of a stream, the one that its type stands
 /// for.
 fn status(fault: &Fault) -> u16 {

@@ -75,6 +75,11 @@ pub(crate) struct Permit {
     probe: Option<u64>,
 }
 
+impl Permit {
+    /// One that is no probe.
+    pub(crate) const PLAIN: Self = Self { probe: None };
+}
+
 /// The breaker of one target.
 #[derive(Clone, Debug)]
 pub(crate) struct Breaker {
@@ -109,7 +114,7 @@ impl Breaker {
             return Err(until);
         }
         match self.state {
-            State::Closed { .. } => Ok(Permit { probe: None }),
+            State::Closed { .. } => Ok(Permit::PLAIN),
             State::Open { until, .. } if until > now => Err(until),
             State::Open { rounds, .. } => Ok(self.probe(rounds)),
             State::HalfOpen { .. } => Err(now + self.config.cool(0)),
@@ -120,7 +125,7 @@ impl Breaker {
     pub(crate) fn force(&mut self) -> Permit {
         match self.state {
             State::Open { rounds, .. } => self.probe(rounds),
-            State::Closed { .. } | State::HalfOpen { .. } => Permit { probe: None },
+            State::Closed { .. } | State::HalfOpen { .. } => Permit::PLAIN,
         }
     }
 

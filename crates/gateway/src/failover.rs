@@ -79,7 +79,7 @@ pub(crate) trait Gate {
     fn admit(&mut self, target: usize, now: Instant) -> Result<Self::Permit, Instant>;
 
     /// Leave to ask a target although it is left alone.
-    fn force(&mut self, target: usize, now: Instant) -> Self::Permit;
+    fn force(&mut self, target: usize) -> Self::Permit;
 }
 
 /// What the driver has to tell.
@@ -232,7 +232,7 @@ impl Failover {
         }
         match closed {
             Some((_, at)) if !self.has_asked => {
-                let permit = gate.force(self.candidates[at].0.target, now);
+                let permit = gate.force(self.candidates[at].0.target);
                 self.ask(at, permit)
             }
             _ => self.give_up(),

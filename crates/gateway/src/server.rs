@@ -11,6 +11,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use arc_swap::ArcSwap;
 use axum::{
     Router,
     body::Body,
@@ -48,11 +49,28 @@ pub struct Gateway {
 
 #[derive(Debug)]
 struct Shared {
+    live: ArcSwap<Live>,
+    started: u64,
+}
+
+/// What a reload replaces. A request keeps what it began with.
+#[derive(Debug)]
+struct Live {
     routes: Routes,
     max_body_bytes: usize,
     keep_alive: Duration,
     drain: Duration,
-    started: u64,
+}
+
+impl Live {
+    fn new(config: &Config, previous: Option<&Self>) -> Result<Self, ConfigError> {
+        Ok(Self {
+            routes: Routes::renewed(config, previous.map(|live| &live.routes))?,
+            max_body_bytes: config.max_body_bytes,
+            keep_alive: Duration::from_millis(config.keep_alive_ms),
+            drain: Duration::from_millis(config.drain_ms),
+        })
+    }
 }
 
 impl Gateway {
@@ -62,27 +80,33 @@ impl Gateway {
     /// The configuration's parts do not fit together.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         if !config.listen.ip().is_loopback() {
-            return Err(ConfigError::Invalid(format!(
+            let message = format!(
                 "listen = \"{}\" is no loopback address; without access keys the gateway serves \
                  this machine only, so use 127.0.0.1",
                 config.listen
-            )));
+            );
+            return Err(config.origin.error("listen", message));
         }
-        Ok(Self {
-            shared: Arc::new(Shared {
-                routes: Routes::new(config)?,
-                max_body_bytes: config.max_body_bytes,
-                keep_alive: Duration::from_millis(config.keep_alive_ms),
-                drain: Duration::from_millis(config.drain_ms),
-                started: now(),
-            }),
-        })
+        let live = ArcSwap::from_pointee(Live::new(config, None)?);
+        Ok(Self { shared: Arc::new(Shared { live, started: now() }) })
+    }
+
+    /// Replaces routes and limits by those of another configuration; `listen` stays as it is.
+    /// Requests that are under way end as they began. Providers that did not change keep their
+    /// connections, and targets what is known of their health.
+    ///
+    /// # Errors
+    /// The configuration's parts do not fit together; nothing has changed then.
+    pub fn reload(&self, config: &Config) -> Result<(), ConfigError> {
+        let live = Live::new(config, Some(&self.shared.live.load()))?;
+        self.shared.live.store(Arc::new(live));
+        Ok(())
     }
 
     /// The routes.
     #[must_use]
-    pub fn routes(&self) -> &Routes {
-        &self.shared.routes
+    pub fn routes(&self) -> Routes {
+        self.shared.live.load().routes.clone()
     }
 
     /// Serves connections until `shutdown` is ready, then lets running turns end.
@@ -94,8 +118,7 @@ impl Gateway {
         listener: TcpListener,
         shutdown: impl Future<Output = ()>,
     ) -> io::Result<()> {
-        let drain = self.shared.drain;
-        let service = TowerToHyperService::new(router(self.shared));
+        let service = TowerToHyperService::new(router(Arc::clone(&self.shared)));
         let mut http = hyper::server::conn::http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
         let graceful = GracefulShutdown::new();
@@ -124,6 +147,7 @@ impl Gateway {
             });
         }
         drop(listener);
+        let drain = self.shared.live.load().drain;
         tokio::select! {
             () = graceful.shutdown() => {}
             () = tokio::time::sleep(drain) => {
@@ -157,11 +181,11 @@ async fn health() -> Response<Body> {
 }
 
 async fn models(State(shared): State<Arc<Shared>>) -> Response<Body> {
-    answer::models(&shared.routes, shared.started)
+    answer::models(&shared.live.load().routes, shared.started)
 }
 
 async fn model(State(shared): State<Arc<Shared>>, Path(name): Path<String>) -> Response<Body> {
-    match shared.routes.find(&name) {
+    match shared.live.load().routes.find(&name) {
         Ok(_) => answer::json_body(StatusCode::OK, &answer::model(&name, shared.started)),
         Err(fault) => answer::fault(&fault),
     }
@@ -180,13 +204,14 @@ async fn wrong_method(method: Method, uri: Uri) -> Response<Body> {
 }
 
 async fn chat(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Response<Body> {
-    let body = match read_body(request.into_body(), shared.max_body_bytes).await {
+    let live = shared.live.load_full();
+    let body = match read_body(request.into_body(), live.max_body_bytes).await {
         Ok(body) => body,
         Err(response) => return response,
     };
-    match begin(&shared, &body) {
-        Ok((drive, true)) => stream(drive, shared.keep_alive).await,
-        Ok((drive, false)) => whole(drive, shared.keep_alive).await,
+    match begin(&live, &body) {
+        Ok((drive, true)) => stream(drive, live.keep_alive).await,
+        Ok((drive, false)) => whole(drive, live.keep_alive).await,
         Err(fault) => answer::fault(&fault),
     }
 }
@@ -210,12 +235,11 @@ async fn read_body(body: Body, limit: usize) -> Result<Bytes, Response<Body>> {
 }
 
 /// Admits a request and sends it on. Also says whether the client wants a stream.
-fn begin(shared: &Shared, body: &[u8]) -> Result<(Drive, bool), Fault> {
+fn begin(live: &Live, body: &[u8]) -> Result<(Drive, bool), Fault> {
     let admitted = Admitted::chat(body)?;
-    let target = shared.routes.find(admitted.model())?;
-    let model = target.model.as_deref().unwrap_or(admitted.model());
-    let request = admitted.for_target(model, &target.policy)?;
-    Ok((Drive::new(&admitted, &target, request, now()), admitted.stream()))
+    let route = live.routes.find(admitted.model())?;
+    let stream = admitted.stream();
+    Ok((Drive::new(admitted, route, now(), fastrand::u64(..)), stream))
 }
 
 async fn stream(mut drive: Drive, keep_alive: Duration) -> Response<Body> {
@@ -227,7 +251,7 @@ async fn stream(mut drive: Drive, keep_alive: Duration) -> Response<Body> {
         }
         Step::Over => {
             return match drive.failure() {
-                Some(fault) => answer::fault(&fault),
+                Some(fault) => answer::fault(fault),
                 None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
             };
         }
@@ -263,7 +287,7 @@ async fn whole(mut drive: Drive, wait: Duration) -> Response<Body> {
         }
     }
     if let Some(fault) = drive.failure() {
-        return answer::fault(&fault);
+        return answer::fault(fault);
     }
     let mut response = Response::new(Body::from(body));
     let json = HeaderValue::from_static("application/json");

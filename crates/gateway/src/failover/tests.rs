@@ -27,7 +27,7 @@ impl Gate for Closed {
         }
     }
 
-    fn force(&mut self, _: usize, _: Instant) -> Leave {
+    fn force(&mut self, _: usize) -> Leave {
         Leave::Forced
     }
 }
