@@ -43,11 +43,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         return Ok(());
     }
     let (config, path) = config::load(arguments.config.as_deref())?;
-    let gateway = config::gateway(&config, path.as_deref())?;
+    let gateway = config::gateway(&config)?;
     let paint = Paint::of(&io::stdout());
     let from = match &path {
         Some(path) => path.display().to_string(),
-        None => "no file, so the defaults".to_owned(),
+        None if config.providers.is_empty() => "no file, so the defaults".to_owned(),
+        None => "no file, so the providers whose keys are in the environment".to_owned(),
     };
     writeln!(out, "{}  {from}", paint.bold("configuration"))?;
     writeln!(out, "{}  http://{}/v1", paint.bold("clients use  "), config.listen)?;

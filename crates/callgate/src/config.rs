@@ -20,13 +20,14 @@ const NAME: &str = "callgate.toml";
 pub(crate) const HELP: &str = "The configuration file; else $CALLGATE_CONFIG, ./callgate.toml, then \
     callgate/callgate.toml in $XDG_CONFIG_HOME or ~/.config";
 
-/// The configuration that counts, and the file it comes from.
+/// The configuration that counts, and the file it comes from; without one, the providers whose keys
+/// are in the environment.
 ///
 /// # Errors
 /// [`Usage`] if a file is named and cannot be read, or what stands in it cannot be used.
 pub(crate) fn load(named: Option<&Path>) -> anyhow::Result<(Config, Option<PathBuf>)> {
     let Some(path) = named.map(Path::to_owned).or_else(find) else {
-        return Ok((Config::default(), None));
+        return Ok((Config::ambient(&|name| env::var(name).ok()), None));
     };
     let config = Config::read(&path).map_err(|error| match error {
         ConfigError::Read { path, error } => Usage::new(format!(
@@ -41,12 +42,9 @@ pub(crate) fn load(named: Option<&Path>) -> anyhow::Result<(Config, Option<PathB
 /// A gateway of a configuration.
 ///
 /// # Errors
-/// [`Usage`] with the file if its parts do not fit together.
-pub(crate) fn gateway(config: &Config, path: Option<&Path>) -> Result<Gateway, Usage> {
-    Gateway::new(config).map_err(|error| match path {
-        Some(path) => Usage::new(format!("{}: {error}", path.display())),
-        None => Usage::new(error),
-    })
+/// [`Usage`] if its parts do not fit together.
+pub(crate) fn gateway(config: &Config) -> Result<Gateway, Usage> {
+    Gateway::new(config).map_err(Usage::new)
 }
 
 fn find() -> Option<PathBuf> {

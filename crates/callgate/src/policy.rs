@@ -2,24 +2,9 @@
 //!
 //! What they do is the pipeline's matter.
 
-use callgate_dialect::{Commit, Language};
+use callgate_dialect::Commit;
 use callgate_pipeline::{OnInvalid, OnViolation, Release, Validate};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-
-/// How a model writes calls: a dialect, or structured calls.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Dialect(pub(crate) Option<Language>);
-
-/// Reads `--dialect` where structured calls are possible too.
-pub(crate) fn dialect(name: &str) -> Result<Dialect, String> {
-    match name {
-        "native" => Ok(Dialect(None)),
-        name => match name.parse() {
-            Ok(language) => Ok(Dialect(Some(language))),
-            Err(error) => Err(format!("{error}, and `native` for structured calls")),
-        },
-    }
-}
 
 /// One of a few names, each with its value.
 fn one_of<T: Clone + Send + Sync + 'static>(

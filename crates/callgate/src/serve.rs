@@ -9,7 +9,7 @@ use std::{
 };
 
 use callgate_dialect::Commit;
-use callgate_gateway::{Config, Gateway, ModelConfig, ProviderConfig};
+use callgate_gateway::{Config, Dialect, Gateway, ModelConfig, ProviderConfig};
 use callgate_pipeline::{OnInvalid, OnViolation, Release, Validate};
 use callgate_wire::Api;
 use clap::Args;
@@ -17,9 +17,7 @@ use clap::Args;
 use crate::{
     config,
     failure::{Outcome, Usage},
-    listen, log,
-    policy::{self, Dialect},
-    stop,
+    listen, log, policy, stop,
 };
 
 /// What the provider of `--upstream` is called in messages and log lines.
@@ -67,7 +65,7 @@ struct Route {
     #[arg(long, value_name = "API", value_parser = str::parse::<Api>)]
     wire: Option<Api>,
     /// How the model writes calls: native, xml, minimax, anthropic, dsml, ctl or ctl-heredoc [default: native]
-    #[arg(long, value_name = "NAME", value_parser = policy::dialect)]
+    #[arg(long, value_name = "NAME", value_parser = str::parse::<Dialect>)]
     dialect: Option<Dialect>,
     /// When the calls of a block count: at the block's end, or each at its own [default: block]
     #[arg(long, value_name = "WHEN", value_parser = policy::commit())]
@@ -102,7 +100,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let Some(address) = arguments.listen {
         config.listen = address;
     }
-    let gateway = config::gateway(&config, path.as_deref())?;
+    let gateway = config::gateway(&config)?;
     listen::block_on(async {
         let stop = stop::requested()?;
         let listener = listen::bind(config.listen).await?;
@@ -128,7 +126,7 @@ fn single(url: &str, route: &Route) -> anyhow::Result<Config> {
     }
     let mut model = ModelConfig::new("*", UPSTREAM);
     model.model.clone_from(&route.model);
-    model.dialect = route.dialect.and_then(|dialect| dialect.0);
+    model.dialect = route.dialect.unwrap_or_default();
     model.commit = route.commit.unwrap_or_default();
     model.release = route.release.unwrap_or_default();
     model.on_violation = route.on_violation.unwrap_or_default();
@@ -138,9 +136,11 @@ fn single(url: &str, route: &Route) -> anyhow::Result<Config> {
 }
 
 fn say_what_next(url: &str, gateway: &Gateway) {
-    let rows = gateway.routes().rows();
+    let routes = gateway.routes();
+    let mut models: Vec<_> = routes.rows().iter().map(|row| row.model.as_str()).collect();
+    models.dedup();
     let (demo, named): (Vec<&str>, Vec<&str>) =
-        rows.iter().map(|row| row.model.as_str()).partition(|model| model.starts_with("demo/"));
+        models.into_iter().partition(|model| model.starts_with("demo/"));
     eprintln!("  clients use  {url}/v1");
     match (named.is_empty(), demo.is_empty()) {
         (true, _) => {

@@ -4,11 +4,20 @@
 //! and configuration.
 
 mod answer;
+mod attempt;
+mod blame;
+mod breaker;
 mod config;
+mod count;
 mod drive;
+mod failover;
 mod route;
 mod server;
+mod target;
 
-pub use config::{Config, ConfigError, ModelConfig, ProviderConfig};
+pub use config::{
+    BreakerConfig, Config, ConfigError, Dialect, ModelConfig, Origin, ProviderConfig, TargetConfig,
+    TierConfig,
+};
 pub use route::{RouteRow, Routes};
 pub use server::Gateway;

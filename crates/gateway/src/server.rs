@@ -11,16 +11,19 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use arc_swap::ArcSwap;
 use axum::{
     Router,
     body::Body,
     extract::{Path, State},
-    http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header},
+    http::{
+        HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, header,
+    },
     response::IntoResponse,
     routing::{any, get, post},
 };
 use bytes::Bytes;
-use callgate_pipeline::{Admitted, Upstream};
+use callgate_pipeline::Admitted;
 use callgate_wire::{Api, Code, Fault, loss};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper_util::{
@@ -32,7 +35,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::{
-    Config, ConfigError, Routes, answer,
+    Config, ConfigError, Routes, answer, count,
     drive::{Drive, Step},
 };
 
@@ -47,11 +50,28 @@ pub struct Gateway {
 
 #[derive(Debug)]
 struct Shared {
+    live: ArcSwap<Live>,
+    started: u64,
+}
+
+/// What a reload replaces. A request keeps what it began with.
+#[derive(Debug)]
+struct Live {
     routes: Routes,
     max_body_bytes: usize,
     keep_alive: Duration,
     drain: Duration,
-    started: u64,
+}
+
+impl Live {
+    fn new(config: &Config, previous: Option<&Self>) -> Result<Self, ConfigError> {
+        Ok(Self {
+            routes: Routes::renewed(config, previous.map(|live| &live.routes))?,
+            max_body_bytes: config.max_body_bytes,
+            keep_alive: Duration::from_millis(config.keep_alive_ms),
+            drain: Duration::from_millis(config.drain_ms),
+        })
+    }
 }
 
 impl Gateway {
@@ -61,27 +81,33 @@ impl Gateway {
     /// The configuration's parts do not fit together.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         if !config.listen.ip().is_loopback() {
-            return Err(ConfigError::Invalid(format!(
+            let message = format!(
                 "listen = \"{}\" is no loopback address; without access keys the gateway serves \
                  this machine only, so use 127.0.0.1",
                 config.listen
-            )));
+            );
+            return Err(config.origin.error("listen", message));
         }
-        Ok(Self {
-            shared: Arc::new(Shared {
-                routes: Routes::new(config)?,
-                max_body_bytes: config.max_body_bytes,
-                keep_alive: Duration::from_millis(config.keep_alive_ms),
-                drain: Duration::from_millis(config.drain_ms),
-                started: now(),
-            }),
-        })
+        let live = ArcSwap::from_pointee(Live::new(config, None)?);
+        Ok(Self { shared: Arc::new(Shared { live, started: now() }) })
+    }
+
+    /// Replaces routes and limits by those of another configuration; `listen` stays as it is.
+    /// Requests that are under way end as they began. Providers that did not change keep their
+    /// connections, and targets what is known of their health.
+    ///
+    /// # Errors
+    /// The configuration's parts do not fit together; nothing has changed then.
+    pub fn reload(&self, config: &Config) -> Result<(), ConfigError> {
+        let live = Live::new(config, Some(&self.shared.live.load()))?;
+        self.shared.live.store(Arc::new(live));
+        Ok(())
     }
 
     /// The routes.
     #[must_use]
-    pub fn routes(&self) -> &Routes {
-        &self.shared.routes
+    pub fn routes(&self) -> Routes {
+        self.shared.live.load().routes.clone()
     }
 
     /// Serves connections until `shutdown` is ready, then lets running turns end.
@@ -93,8 +119,7 @@ impl Gateway {
         listener: TcpListener,
         shutdown: impl Future<Output = ()>,
     ) -> io::Result<()> {
-        let drain = self.shared.drain;
-        let service = TowerToHyperService::new(router(self.shared));
+        let service = TowerToHyperService::new(router(Arc::clone(&self.shared)));
         let mut http = hyper::server::conn::http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
         let graceful = GracefulShutdown::new();
@@ -123,6 +148,7 @@ impl Gateway {
             });
         }
         drop(listener);
+        let drain = self.shared.live.load().drain;
         tokio::select! {
             () = graceful.shutdown() => {}
             () = tokio::time::sleep(drain) => {
@@ -136,6 +162,8 @@ impl Gateway {
 fn router(shared: Arc<Shared>) -> Router {
     let api = Router::new()
         .route("/chat/completions", post(chat))
+        .route("/messages", post(messages))
+        .route("/messages/count_tokens", post(count_tokens))
         .route("/responses", post(responses).get(no_websocket))
         .route("/responses/{*id}", any(no_kept_reply))
         .route("/models", get(models))
@@ -158,11 +186,11 @@ async fn health() -> Response<Body> {
 }
 
 async fn models(State(shared): State<Arc<Shared>>) -> Response<Body> {
-    answer::models(&shared.routes, shared.started)
+    answer::models(&shared.live.load().routes, shared.started)
 }
 
 async fn model(State(shared): State<Arc<Shared>>, Path(name): Path<String>) -> Response<Body> {
-    match shared.routes.find(&name) {
+    match shared.live.load().routes.find(&name) {
         Ok(_) => answer::json_body(StatusCode::OK, &answer::model(&name, shared.started)),
         Err(fault) => answer::fault(Api::Chat, &fault),
     }
@@ -170,8 +198,8 @@ async fn model(State(shared): State<Arc<Shared>>, Path(name): Path<String>) -> R
 
 async fn not_found(uri: Uri) -> Response<Body> {
     let message = format!(
-        "no such path: {}; the APIs are at /v1/chat/completions and /v1/responses, the models at \
-         /v1/models",
+        "no such path: {}; the APIs are at /v1/chat/completions, /v1/responses and /v1/messages, the \
+         models at /v1/models",
         uri.path()
     );
     answer::fault(Api::Chat, &Fault::new(Code::NotFound, message))
@@ -210,24 +238,23 @@ async fn responses(State(shared): State<Arc<Shared>>, request: Request<Body>) ->
     turn(&shared, Api::Responses, request).await
 }
 
+async fn messages(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Response<Body> {
+    turn(&shared, Api::Messages, request).await
+}
+
 /// One turn for a client of an API.
 async fn turn(shared: &Shared, api: Api, request: Request<Body>) -> Response<Body> {
-    let body = match read_body(api, request.into_body(), shared.max_body_bytes).await {
+    let live = shared.live.load_full();
+    let (head, body) = request.into_parts();
+    let body = match read_body(api, body, live.max_body_bytes).await {
         Ok(body) => body,
         Err(response) => return response,
     };
-    let Begun { drive, is_stream, losses } = match begin(shared, api, &body) {
-        Ok(begun) => begun,
-        Err(fault) => return answer::fault(api, &fault),
-    };
-    let mut response = match is_stream {
-        true => stream(api, drive, shared.keep_alive).await,
-        false => whole(api, drive, shared.keep_alive).await,
-    };
-    if let Some(losses) = losses.and_then(|losses| HeaderValue::from_str(&losses).ok()) {
-        response.headers_mut().insert(loss::HEADER, losses);
+    match begin(&live, api, &head.headers, &body) {
+        Ok((drive, true)) => stream(api, drive, live.keep_alive).await,
+        Ok((drive, false)) => whole(api, drive, live.keep_alive).await,
+        Err(fault) => answer::fault(api, &fault),
     }
-    response
 }
 
 async fn read_body(api: Api, body: Body, limit: usize) -> Result<Bytes, Response<Body>> {
@@ -248,24 +275,36 @@ async fn read_body(api: Api, body: Body, limit: usize) -> Result<Bytes, Response
     }
 }
 
-/// A turn that has been sent on.
-struct Begun {
-    drive: Drive,
-    is_stream: bool,
-    /// What the request lost on its way to another API.
-    losses: Option<String>,
+/// How many tokens a request of the Messages API has: what the provider says, or an estimate where
+/// its API or the dialect is another one.
+async fn count_tokens(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Response<Body> {
+    let live = shared.live.load_full();
+    let (head, body) = request.into_parts();
+    let body = match read_body(Api::Messages, body, live.max_body_bytes).await {
+        Ok(body) => body,
+        Err(response) => return response,
+    };
+    match count::tokens(&live.routes, &passed_on(&head.headers), &body).await {
+        Ok(response) => response,
+        Err(fault) => answer::fault(Api::Messages, &fault),
+    }
 }
 
-/// Admits a request and sends it on.
-fn begin(shared: &Shared, api: Api, body: &[u8]) -> Result<Begun, Fault> {
+/// Admits a request and sends it on. Also says whether the client wants a stream.
+fn begin(live: &Live, api: Api, headers: &HeaderMap, body: &[u8]) -> Result<(Drive, bool), Fault> {
     let admitted = Admitted::new(api, body)?;
-    let target = shared.routes.find(admitted.model())?;
-    let model = target.model.as_deref().unwrap_or(admitted.model());
-    let upstream = Upstream { api: target.api, model };
-    let mut request = admitted.for_target(upstream, &target.policy)?;
-    let losses = request.losses.take();
-    let drive = Drive::new(&admitted, &target, request, now());
-    Ok(Begun { drive, is_stream: admitted.stream(), losses })
+    let route = live.routes.find(admitted.model())?;
+    let stream = admitted.stream();
+    let headers = passed_on(headers);
+    Ok((Drive::new(admitted, headers, route, now(), fastrand::u64(..)), stream))
+}
+
+/// Headers that change what a provider of the client's API answers.
+fn passed_on(headers: &HeaderMap) -> Vec<(&'static str, String)> {
+    ["anthropic-version", "anthropic-beta"]
+        .into_iter()
+        .filter_map(|name| Some((name, headers.get(name)?.to_str().ok()?.to_owned())))
+        .collect()
 }
 
 async fn stream(api: Api, mut drive: Drive, wait: Duration) -> Response<Body> {
@@ -278,11 +317,12 @@ async fn stream(api: Api, mut drive: Drive, wait: Duration) -> Response<Body> {
         }
         Step::Over => {
             return match drive.failure() {
-                Some(fault) => answer::fault(api, &fault),
+                Some(fault) => answer::fault(api, fault),
                 None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
             };
         }
     };
+    let losses = losses_header(&drive);
     let rest = futures_util::stream::unfold(drive, move |mut drive| {
         let keep_alive = keep_alive.clone();
         async move {
@@ -300,11 +340,18 @@ async fn stream(api: Api, mut drive: Drive, wait: Duration) -> Response<Body> {
     for (name, value) in [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-cache"),
-        (header::HeaderName::from_static("x-accel-buffering"), "no"),
+        (HeaderName::from_static("x-accel-buffering"), "no"),
     ] {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
+    response.headers_mut().extend(losses);
     response
+}
+
+/// What the request lost on its way to another API, as a header.
+fn losses_header(drive: &Drive) -> Option<(HeaderName, HeaderValue)> {
+    let value = HeaderValue::from_str(drive.losses()?).ok()?;
+    Some((HeaderName::from_static(loss::HEADER), value))
 }
 
 async fn whole(api: Api, mut drive: Drive, wait: Duration) -> Response<Body> {
@@ -317,11 +364,12 @@ async fn whole(api: Api, mut drive: Drive, wait: Duration) -> Response<Body> {
         }
     }
     if let Some(fault) = drive.failure() {
-        return answer::fault(api, &fault);
+        return answer::fault(api, fault);
     }
     let mut response = Response::new(Body::from(body));
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, json);
+    response.headers_mut().extend(losses_header(&drive));
     response
 }
 

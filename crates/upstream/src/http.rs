@@ -188,11 +188,31 @@ impl HttpProvider {
         body: Vec<u8>,
         accept_stream: bool,
     ) -> Result<Response, Fault> {
+        self.send_with(path, body, accept_stream, &[]).await
+    }
+
+    /// As [`crate::Provider::send_with`].
+    ///
+    /// # Errors
+    /// As [`crate::Provider::send`].
+    pub async fn send_with(
+        &self,
+        path: &str,
+        body: Vec<u8>,
+        accept_stream: bool,
+        extra: &[(&'static str, String)],
+    ) -> Result<Response, Fault> {
         let Inner { name, base, client, headers, secrets, timeouts } = &*self.0;
         let mut url = base.clone();
         url.set_path(&format!("{}{path}", base.path().trim_end_matches('/')));
         let mut headers = headers.clone();
         headers.entry(header::CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
+        for (name, value) in extra {
+            // What the configuration says of a header counts more than the client's.
+            if let Ok(value) = HeaderValue::from_str(value) {
+                headers.entry(*name).or_insert(value);
+            }
+        }
         let accept = if accept_stream { "text/event-stream" } else { "application/json" };
         headers.entry(header::ACCEPT).or_insert(HeaderValue::from_static(accept));
 

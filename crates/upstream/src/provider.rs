@@ -38,8 +38,23 @@ impl Provider {
         body: Vec<u8>,
         accept_stream: bool,
     ) -> Result<Response, Fault> {
+        self.send_with(path, body, accept_stream, &[]).await
+    }
+
+    /// The same with further headers for this request. What the provider's options say of a header
+    /// counts more, and a value that HTTP does not allow is left out.
+    ///
+    /// # Errors
+    /// As [`Provider::send`].
+    pub async fn send_with(
+        &self,
+        path: &str,
+        body: Vec<u8>,
+        accept_stream: bool,
+        headers: &[(&'static str, String)],
+    ) -> Result<Response, Fault> {
         match self {
-            Self::Http(provider) => provider.send(path, body, accept_stream).await,
+            Self::Http(provider) => provider.send_with(path, body, accept_stream, headers).await,
             Self::Scripted(provider) => provider.send(path, body, accept_stream).await,
         }
     }

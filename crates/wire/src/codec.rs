@@ -252,6 +252,15 @@ impl Fault {
 }
 
 impl Api {
+    /// Headers that every request to a provider of this API has, if the client sends none of the name.
+    #[must_use]
+    pub const fn headers(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Chat | Self::Responses => &[],
+            Self::Messages => &[("anthropic-version", "2023-06-01")],
+        }
+    }
+
     /// What keeps a silent stream open, as bytes of the stream.
     #[must_use]
     pub const fn keep_alive(self) -> &'static [u8] {

@@ -6,19 +6,19 @@ use callgate_gateway::RouteRow;
 
 use crate::paint::Paint;
 
-const HEADS: [&str; 6] = ["MODEL", "PROVIDER", "SENT AS", "WIRE", "DIALECT", "POLICIES"];
+const HEADS: [&str; 7] = ["MODEL", "TIER", "PROVIDER", "SENT AS", "WIRE", "DIALECT", "POLICIES"];
 /// What an entry says that leaves things as they are.
 const SAME: &str = "(same)";
 const DEFAULTS: &str = "(defaults)";
 
 /// Writes the head and a line per route.
 pub(super) fn write(out: &mut impl Write, paint: Paint, rows: &[RouteRow]) -> io::Result<()> {
-    let rows: Vec<[&str; 6]> = rows.iter().map(cells).collect();
-    let widths: [usize; 6] = std::array::from_fn(|column| {
+    let rows: Vec<[&str; 7]> = rows.iter().map(cells).collect();
+    let widths: [usize; 7] = std::array::from_fn(|column| {
         let cells = rows.iter().map(|row| row[column]).chain([HEADS[column]]);
         cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
     });
-    let line = |cells: &[&str; 6]| {
+    let line = |cells: &[&str; 7]| {
         let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
@@ -29,10 +29,11 @@ pub(super) fn write(out: &mut impl Write, paint: Paint, rows: &[RouteRow]) -> io
     Ok(())
 }
 
-fn cells(row: &RouteRow) -> [&str; 6] {
+fn cells(row: &RouteRow) -> [&str; 7] {
     let or = |text: &'static str, cell: &'_ str| if cell.is_empty() { Some(text) } else { None };
     [
         &row.model,
+        &row.tier,
         &row.provider,
         or(SAME, &row.upstream_model).unwrap_or(&row.upstream_model),
         row.wire,

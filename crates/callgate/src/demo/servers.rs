@@ -52,7 +52,7 @@ impl Servers {
 /// The route of a script's model: its dialect, and every policy at its default.
 fn route(case: &Case) -> anyhow::Result<ModelConfig> {
     let mut route = ModelConfig::new(case.script.name.clone(), PROVIDER);
-    route.dialect = case.script.dialect.as_deref().map(str::parse).transpose()?;
+    route.dialect = case.script.dialect.as_deref().map(str::parse).transpose()?.into();
     if case.script.commit.as_deref() == Some("call") {
         route.commit = callgate_dialect::Commit::Call;
     }

@@ -22,6 +22,9 @@ pub(crate) fn command() -> Command {
     for name in ["CALLGATE_CONFIG", "CALLGATE_LOG", "COLUMNS", "LINES", "NO_COLOR"] {
         command.env_remove(name);
     }
+    for name in callgate_gateway::Config::ambient_variables() {
+        command.env_remove(name);
+    }
     let empty = folder("empty");
     command.env("XDG_CONFIG_HOME", &empty).current_dir(empty);
     command
