@@ -16,6 +16,7 @@ import urllib.request
 from dataclasses import dataclass, field
 from typing import Any, Iterator
 
+import anthropic
 import openai
 
 E2E = pathlib.Path(__file__).resolve().parent.parent
@@ -30,7 +31,7 @@ DIALECTS = ("xml", "ctl-heredoc", "native")
 TEXT_DIALECTS = ("xml", "ctl-heredoc")
 
 #: The APIs that a gateway in front of another gateway has for its provider's.
-RELAYED = ("responses",)
+RELAYED = ("responses", "messages")
 #: All APIs of providers.
 WIRES = ("chat", *RELAYED)
 
@@ -158,6 +159,13 @@ def client(url: str) -> openai.OpenAI:
     """The official client; it never repeats a request, so that a test sees each failure."""
     return openai.OpenAI(
         base_url=f"{url}/v1", api_key="e2e", max_retries=0, timeout=REQUEST_SECONDS
+    )
+
+
+def messages_client(url: str) -> anthropic.Anthropic:
+    """The official client of the Messages API; it never repeats a request either."""
+    return anthropic.Anthropic(
+        base_url=url, api_key="e2e", max_retries=0, timeout=REQUEST_SECONDS
     )
 
 

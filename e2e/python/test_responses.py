@@ -9,7 +9,7 @@ from typing import Any
 import openai
 import pytest
 
-from harness import DIALECTS, TEXT_DIALECTS, WIRES, ask, client
+from harness import DIALECTS, RELAYED, TEXT_DIALECTS, WIRES, ask, client
 from tools import TOOLS
 
 #: The same tools as this API declares them.
@@ -192,11 +192,12 @@ def test_a_fault_is_an_error_and_delivers_no_call(at, mark, stream, dialect, cas
         assert turn.error.model_extra["callgate_code"] == code
 
 
+@pytest.mark.parametrize("wire", RELAYED)
 @pytest.mark.parametrize("case", ["truncated", "early", "unknown"])
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_fault_of_the_provider_of_a_provider(at, mark, stream, dialect, case):
+def test_a_fault_of_the_provider_of_a_provider(at, mark, stream, dialect, case, wire):
     turn = turn_of(
-        client(at("responses", dialect).url), stream, model=f"{dialect}/{case}", tools=FLAT,
+        client(at(wire, dialect).url), stream, model=f"{dialect}/{case}", tools=FLAT,
         input=mark,
     )
     assert turn.error is not None and turn.response is None
@@ -260,10 +261,11 @@ def test_websockets_and_kept_replies(at):
         assert "error" in json.loads(caught.value.read())
 
 
+@pytest.mark.parametrize("wire", RELAYED)
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_chat_client_over_this_api(at, provider, mark, stream, dialect):
-    """The other direction: what a client of Chat gets from a provider of this API."""
-    api = client(at("responses", dialect).url)
+def test_a_chat_client_over_other_apis(at, provider, mark, stream, dialect, wire):
+    """The other direction: what a client of Chat gets from a provider of another API."""
+    api = client(at(wire, dialect).url)
     messages = [{"role": "system", "content": "Answer briefly."}, {"role": "user", "content": mark}]
     request = {"model": f"{dialect}/weather", "tools": TOOLS}
     first = ask(api, stream, messages=messages, **request)
