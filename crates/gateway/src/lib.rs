@@ -10,6 +10,7 @@ mod breaker;
 mod config;
 mod drive;
 mod failover;
+mod reload;
 mod route;
 mod server;
 mod target;
