@@ -36,8 +36,9 @@ Without a provider, to see it work:
 ///
 /// Speaks the OpenAI Chat Completions API to clients at http://ADDR/v1. With --upstream, every model
 /// a client names goes to that provider; else the configuration file says which goes where, and
-/// the scripted models demo/… are there too. Ctrl-C or SIGTERM lets running turns end, a second one
-/// ends at once.
+/// the scripted models demo/… are there too. Without a file, the keys in the environment
+/// (OPENAI_API_KEY, ANTHROPIC_API_KEY, …) say who answers. The file is read again when it changes and
+/// on SIGHUP. Ctrl-C or SIGTERM lets running turns end, a second one ends at once.
 #[derive(Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Arguments {
@@ -107,6 +108,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let url = listen::announce(&listener)?;
         if arguments.log == log::Format::Text && io::stderr().is_terminal() {
             say_what_next(&url, &gateway);
+        }
+        if let Some(path) = path {
+            tokio::spawn(gateway.clone().follow(path));
         }
         gateway.serve(listener, stop).await?;
         Ok(())

@@ -11,9 +11,20 @@ const HEADS: [&str; 7] = ["MODEL", "TIER", "PROVIDER", "SENT AS", "WIRE", "DIALE
 const SAME: &str = "(same)";
 const DEFAULTS: &str = "(defaults)";
 
-/// Writes the head and a line per route.
+/// Writes the head and a line per target. A route's name stands at its first one.
 pub(super) fn write(out: &mut impl Write, paint: Paint, rows: &[RouteRow]) -> io::Result<()> {
-    let rows: Vec<[&str; 7]> = rows.iter().map(cells).collect();
+    let before = std::iter::once(None).chain(rows.iter().map(Some));
+    let rows: Vec<[&str; 7]> = rows
+        .iter()
+        .zip(before)
+        .map(|(row, before)| {
+            let mut cells = cells(row);
+            if before.is_some_and(|before| before.model == row.model) {
+                cells[0] = "";
+            }
+            cells
+        })
+        .collect();
     let widths: [usize; 7] = std::array::from_fn(|column| {
         let cells = rows.iter().map(|row| row[column]).chain([HEADS[column]]);
         cells.map(|cell| cell.chars().count()).max().unwrap_or_default()

@@ -12,6 +12,10 @@ base_url = "http://127.0.0.1:8000/v1"
 name = "spare"
 base_url = "http://127.0.0.1:8001/v1"
 
+[[provider]]
+name = "big"
+base_url = "http://127.0.0.1:8002/v1"
+
 [[model]]
 name = "qwen*"
 provider = "local"
@@ -24,6 +28,23 @@ name = "gpt"
 provider = "local"
 model = "gpt-oss"
 on_violation = "text"
+
+[[model]]
+name = "coder"
+dialect = "xml"
+
+[[model.tier]]
+targets = [
+  { provider = "local", model = "coder-30b", weight = 3 },
+  { provider = "big", model = "coder-480b", dialect = "native" },
+]
+
+[[model.tier]]
+targets = [{ provider = "big", dialect = "native" }]
+
+[[model.tier]]
+long_context = true
+targets = [{ provider = "big", model = "coder-1m", dialect = "native" }]
 "#;
 
 #[test]
@@ -48,13 +69,15 @@ fn an_invalid_configuration_says_where_and_what_was_meant() {
         }
     };
     let typo = GOOD.replace("dialect", "dialct");
-    check("typo.toml", &typo, ":14:1: unknown key `dialct`; did you mean `dialect`?\n");
-    check("value.toml", &GOOD.replace("\"call\"", "\"cal\""), ":15:10: ");
+    check("typo.toml", &typo, ":18:1: unknown key `dialct`; did you mean `dialect`?\n");
+    check("value.toml", &GOOD.replace("\"call\"", "\"cal\""), ":19:10: ");
     check("syntax.toml", "[[model]\n", ":1:");
     let gone = GOOD.replace("provider = \"local\"", "provider = \"lokal\"");
-    check("gone.toml", &gone, ": model `qwen*` names the provider `lokal`, which does not exist; ");
+    let expected = ":17:12: model `qwen*` names the provider `lokal`, which does not exist; did you \
+                    mean `local`?\n";
+    check("gone.toml", &gone, expected);
     let public = GOOD.replace("127.0.0.1:9000", "0.0.0.0:9000");
-    check("public.toml", &public, ": listen = \"0.0.0.0:9000\" is no loopback address");
+    check("public.toml", &public, ":1:10: listen = \"0.0.0.0:9000\" is no loopback address");
 }
 
 #[test]
@@ -74,6 +97,17 @@ fn the_file_is_found_by_flag_variable_or_place() {
         String::from_utf8_lossy(&named.stderr)
             .contains("cannot read the configuration no-such.toml: ")
     );
+}
+
+#[test]
+fn without_a_file_the_keys_of_the_environment_count() {
+    let output = command().arg("check").env("GROQ_API_KEY", "gsk-secret").output().unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert!(out.starts_with("configuration  no file, so the providers whose keys"), "{out}");
+    for row in ["groq/*", "*      ", "demo/plain"] {
+        assert!(out.contains(&format!("\n{row}")), "{out}");
+    }
+    assert!(!out.contains("secret"), "{out}");
 }
 
 #[test]

@@ -15,6 +15,8 @@ pub(crate) struct Bench {
     pub(crate) gateway: String,
     pub(crate) provider: String,
     pub(crate) client: reqwest::Client,
+    /// The gateway itself, for what no request does.
+    pub(crate) server: Gateway,
     stop: Option<oneshot::Sender<()>>,
     pub(crate) serving: JoinHandle<std::io::Result<()>>,
 }
@@ -40,16 +42,25 @@ impl Bench {
              first_byte_ms = 2000\n[[model]]\nname = \"*\"\nprovider = \"p\"\n{route}\n"
         );
         let config = Config::parse(&config, Path::new("test.toml")).unwrap();
-        let config = Config { demo: false, ..config };
+        Self::serving(Config { demo: false, ..config }, provider.to_owned()).await
+    }
+
+    async fn serving(config: Config, provider: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let gateway = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel();
         let server = Gateway::new(&config).unwrap();
-        let serving = tokio::spawn(server.serve(listener, async {
+        let serving = tokio::spawn(server.clone().serve(listener, async {
             let _ = stopped.await;
         }));
         let client = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
-        Self { gateway, provider: provider.to_owned(), client, stop: Some(stop), serving }
+        Self { gateway, provider, client, server, stop: Some(stop), serving }
+    }
+
+    /// A gateway of any configuration.
+    pub(crate) async fn of(config: &str) -> Self {
+        let config = Config::parse(config, Path::new("test.toml")).unwrap();
+        Self::serving(Config { demo: false, ..config }, String::new()).await
     }
 
     /// Asks for a model with one tool, `write_file(path, content)`.
@@ -67,6 +78,61 @@ impl Bench {
             let _ = stop.send(());
         }
     }
+}
+
+/// A scripted provider of one model, `m`, that counts what it is asked.
+pub(crate) struct Upstream {
+    pub(crate) url: String,
+    client: reqwest::Client,
+}
+
+impl Upstream {
+    /// `steps` are those of its one reply, in TOML.
+    pub(crate) async fn new(steps: &str) -> Self {
+        Self::of("m", steps).await
+    }
+
+    /// One of another model.
+    pub(crate) async fn of(model: &str, steps: &str) -> Self {
+        let script = format!("name = \"{model}\"\nabout = \"a test\"\n[[replies]]\nsteps = [{steps}]\n");
+        let mut scripts = Scripts::default();
+        scripts.add(Script::parse(&script).unwrap()).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(serve(listener, scripts, std::future::pending()));
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        Self { url, client }
+    }
+
+    /// One that refuses every connection.
+    pub(crate) fn refusing() -> String {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}", free.local_addr().unwrap())
+    }
+
+    /// Its `[[provider]]`.
+    pub(crate) fn provider(&self, name: &str) -> String {
+        provider(name, &self.url)
+    }
+
+    /// The bodies of the requests it got.
+    pub(crate) async fn requests(&self) -> Vec<Value> {
+        let url = format!("{}/requests", self.url);
+        let seen: Value = json_of(self.client.get(url).send().await.unwrap()).await;
+        let bodies = seen.as_array().unwrap().iter();
+        bodies.map(|seen| serde_json::from_str(seen["body"].as_str().unwrap()).unwrap()).collect()
+    }
+
+    pub(crate) async fn hits(&self) -> usize {
+        self.requests().await.len()
+    }
+}
+
+/// A `[[provider]]` that is given up soon.
+pub(crate) fn provider(name: &str, url: &str) -> String {
+    format!(
+        "[[provider]]\nname = \"{name}\"\nbase_url = \"{url}/v1\"\nidle_ms = 400\nfirst_byte_ms = 400\n"
+    )
 }
 
 pub(crate) fn request(model: &str, stream: bool) -> Value {

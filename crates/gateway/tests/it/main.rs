@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
+mod failover;
 mod harness;
 mod paths;
+mod reload;
 mod turns;
 mod waiting;

@@ -1,0 +1,107 @@
+//! A configuration that changes while the gateway runs.
+
+use std::{path::Path, time::Instant};
+
+use callgate_gateway::Config;
+use serde_json::Value;
+
+use crate::harness::{Bench, PATIENCE, Upstream, fold, json_of};
+
+const ONE: &str = r#"{ text = "one" }"#;
+const TWO: &str = r#"{ text = "two" }"#;
+
+fn model(provider: &str, url: &str) -> String {
+    format!(
+        "[[provider]]\nname = \"{provider}\"\nbase_url = \"{url}/v1\"\n[[model]]\nname = \"m\"\n\
+         provider = \"{provider}\"\n"
+    )
+}
+
+async fn said(bench: &Bench) -> String {
+    fold(&bench.ask("m", true).await.text().await.unwrap()).text
+}
+
+#[tokio::test]
+async fn a_reload_changes_what_follows_and_not_what_runs() {
+    let slow = Upstream::new(r#"{ text = "one" }, { pause_ms = 400 }, { text = " end" }"#).await;
+    let two = Upstream::new(TWO).await;
+    let bench = Bench::of(&model("a", &slow.url)).await;
+    let mut running = bench.ask("m", true).await;
+    let mut body = running.chunk().await.unwrap().unwrap().to_vec();
+
+    let config = Config::parse(&model("b", &two.url), Path::new("c.toml")).unwrap();
+    bench.server.reload(&config).unwrap();
+    assert_eq!(said(&bench).await, "two");
+    while let Some(chunk) = running.chunk().await.unwrap() {
+        body.extend_from_slice(&chunk);
+    }
+    let folded = fold(std::str::from_utf8(&body).unwrap());
+    assert_eq!((folded.text.as_str(), folded.done), ("one end", true));
+
+    // What cannot be used changes nothing.
+    let mut broken = config.clone();
+    broken.providers[0].base_url = "ftp://nowhere".to_owned();
+    let error = bench.server.reload(&broken).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "c.toml:3:12: provider `b`: base_url has the scheme `ftp`, not http or https; write it like \
+         https://api.example.com/v1"
+    );
+    assert_eq!(said(&bench).await, "two");
+    let url = format!("{}/v1/models", bench.gateway);
+    let listed: Value = json_of(bench.client.get(url).send().await.unwrap()).await;
+    assert!(listed.to_string().contains("demo/plain"), "{listed}");
+}
+
+#[tokio::test]
+async fn a_reload_keeps_what_is_known_of_targets() {
+    let limited = Upstream::new(r#"{ status = 429, retry_after = "60", body = "" }"#).await;
+    let two = Upstream::new(TWO).await;
+    let config = format!(
+        "{}{}[[model]]\nname = \"m\"\n[[model.tier]]\ntargets = [{{ provider = \"a\" }}]\n\
+         [[model.tier]]\ntargets = [{{ provider = \"b\" }}]\n",
+        limited.provider("a"),
+        two.provider("b")
+    );
+    let bench = Bench::of(&config).await;
+    assert_eq!(said(&bench).await, "two");
+    let config = Config::parse(&format!("max_body_bytes = 99999\n{config}"), Path::new("c.toml"));
+    bench.server.reload(&config.unwrap()).unwrap();
+    assert_eq!(said(&bench).await, "two");
+    assert_eq!(limited.hits().await, 1);
+}
+
+#[tokio::test]
+async fn the_file_is_followed() {
+    let (one, two) = (Upstream::new(ONE).await, Upstream::new(TWO).await);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("followed");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("callgate.toml");
+    std::fs::write(&path, model("a", &one.url)).unwrap();
+    let bench = Bench::of(&model("a", &one.url)).await;
+    tokio::spawn(bench.server.clone().follow(path.clone()));
+    assert_eq!(said(&bench).await, "one");
+
+    // As editors do it: in place, by another file, and again.
+    let becomes = async |expected: &str| {
+        let began = Instant::now();
+        while said(&bench).await != expected {
+            assert!(began.elapsed() < PATIENCE, "it is still not {expected}");
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    std::fs::write(&path, model("b", &two.url)).unwrap();
+    becomes("two").await;
+    let beside = folder.join("callgate.toml.new");
+    std::fs::write(&beside, model("a", &one.url)).unwrap();
+    std::fs::rename(&beside, &path).unwrap();
+    becomes("one").await;
+    // A bad file changes nothing, and the next good one counts.
+    std::fs::write(&path, "[[model]\n").unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(400)).await;
+    assert_eq!(said(&bench).await, "one");
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, model("b", &two.url)).unwrap();
+    becomes("two").await;
+}
