@@ -1,0 +1,7 @@
+//! The Messages API.
+
+mod client;
+mod decode;
+mod encode;
+mod passed;
+mod round_trip;
