@@ -4,4 +4,5 @@ mod client;
 mod decode;
 mod encode;
 mod passed;
+mod request;
 mod round_trip;
