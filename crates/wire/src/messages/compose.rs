@@ -70,6 +70,11 @@ impl Composer {
         Self { ids, ..Self::default() }
     }
 
+    /// Adds an instruction of Callgate's.
+    pub(super) fn instruct(&mut self, text: &str) {
+        self.system_blocks(vec![text_block(text)]);
+    }
+
     /// The instructions as JSON text.
     pub(super) fn system(&self) -> Option<String> {
         if let Some(kept) = &self.system_kept {
@@ -330,7 +335,7 @@ fn elements(content: &str) -> Vec<Block> {
     raw::elements(content).unwrap_or_default().into_iter().map(block).collect()
 }
 
-pub(super) fn text_block(text: &str) -> String {
+fn text_block(text: &str) -> String {
     Object::default().text("type", "text").text("text", text).json()
 }
 

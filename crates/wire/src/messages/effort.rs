@@ -1,175 +1,221 @@
-//! How much a model is to reason, as the models of this API are told.
+//! How much a model is to reason, and what it is sampled with: the two exclude each other here.
 //!
-//! Models up to the 4.5 ones take a number of tokens (`thinking.budget_tokens`); later ones decide
-//! for themselves, and take a level (`output_config.effort`). Which one it is stands in no request, so
-//! the model's name says it; a name that nobody knows is taken for a later model's, as Claude Code
-//! takes it. A caller who knows better gives the members himself.
+//! The rules are those of the API's reference. What it would refuse is left out and is a loss, since
+//! the client asked for a hint, not for a meaning.
 
+use super::model::Model;
 use crate::{
-    Effort,
+    Effort, Part, Places, Request, Role, ToolChoice,
     loss::{Loss, LossKind},
     object::Object,
 };
 
-/// What the names of models have in them that take a number of tokens only.
-const OLDER: [&str; 9] = [
-    "claude-3",
-    "opus-4-0",
-    "opus-4-1",
-    "opus-4-2025",
-    "sonnet-4-0",
-    "sonnet-4-2025",
-    "opus-4-5",
-    "sonnet-4-5",
-    "haiku-4-5",
-];
+/// The tokens of a reply if the client names no limit, which this API wants: what every model since
+/// Claude 4 can write.
+pub const DEFAULT_MAX_TOKENS: u64 = 32_000;
 
-/// The fewest tokens that the API takes, from its reference.
-const LEAST: u64 = 1024;
+/// The API refuses a smaller budget.
+const MIN_BUDGET: u64 = 1_024;
 
-/// Levels and the tokens that stand for them.
-const LEVELS: [(&str, u64); 5] =
-    [("low", 2_048), ("medium", 8_192), ("high", 16_384), ("xhigh", 24_576), ("max", 31_999)];
-
-/// What the request says beside.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Target<'t> {
-    pub(super) model: &'t str,
-    /// The limit of the reply, reasoning included.
-    pub(super) max_tokens: u64,
-    /// Whether a call is required, which the API does not let reasoning models be asked for.
-    pub(super) forced: bool,
-}
-
-/// The members of a request.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Written {
-    /// `thinking`, as JSON text.
-    pub(super) thinking: Option<String>,
-    /// `output_config.effort`.
-    pub(super) level: Option<&'static str>,
-}
-
-impl Target<'_> {
-    /// The members that say it. `path` names it in losses.
-    pub(super) fn write(
-        self,
-        effort: Option<&Effort>,
-        path: &str,
-        losses: &mut Vec<Loss>,
-    ) -> Written {
-        let mut lose = |reason: &str| {
-            let (path, reason) = (path.to_owned(), reason.to_owned());
-            losses.push(Loss { kind: LossKind::Lossy, path, reason });
-        };
-        let Some(effort) = effort else { return Written::default() };
-        if matches!(effort, Effort::Off | Effort::Budget(0)) {
-            let thinking = Object::default().text("type", "disabled").json();
-            return Written { thinking: Some(thinking), level: None };
-        }
-        if self.forced {
-            lose("the Messages API does not let a model reason that must call a tool");
-            return Written::default();
-        }
-        // Resellers write versions with a dot.
-        let model = self.model.replace('.', "-");
-        if OLDER.iter().any(|name| model.contains(name)) {
-            let wanted = match effort {
-                Effort::Budget(tokens) => *tokens,
-                Effort::Level(word) => level(word).1,
-                _ => LEVELS[1].1,
-            };
-            let room = self.max_tokens.saturating_sub(1);
-            if room < LEAST {
-                lose("the limit of the reply leaves no room to reason");
-                return Written::default();
-            }
-            let tokens = wanted.max(LEAST).min(room);
-            if *effort != Effort::Budget(tokens) {
-                lose(&format!("this model takes a number of tokens: it became {tokens}"));
-            }
-            let mut thinking = Object::default();
-            thinking.text("type", "enabled").number("budget_tokens", tokens);
-            return Written { thinking: Some(thinking.json()), level: None };
-        }
-        let level = match effort {
-            Effort::Level(word) => {
-                let (level, _) = level(word);
-                if level != word {
-                    lose(&format!("the Messages API has other levels: it became `{level}`"));
-                }
-                Some(level)
-            }
-            Effort::Budget(tokens) => {
-                let level = LEVELS.iter().find(|(_, most)| tokens <= most).unwrap_or(&LEVELS[4]).0;
-                lose(&format!("this model takes a level, not a number of tokens: `{level}`"));
-                Some(level)
-            }
-            _ => None,
-        };
-        let thinking = Object::default().text("type", "adaptive").json();
-        Written { thinking: Some(thinking), level }
-    }
-}
-
-/// The level that a word of any API's scale stands for.
-fn level(word: &str) -> (&'static str, u64) {
-    let known = match word {
-        "minimal" => "low",
-        known => known,
+/// Writes the limit, the reasoning and the sampling. What stands in `output_config` goes to `config`.
+pub(super) fn write(
+    request: &Request,
+    places: &Places,
+    model: Model,
+    (body, config): (&mut Object, &mut Vec<(&'static str, String)>),
+    losses: &mut Vec<Loss>,
+) {
+    let parameters = &request.parameters;
+    let mut lose = |kind, path: &str, reason: &str| {
+        losses.push(Loss { kind, path: path.to_owned(), reason: reason.to_owned() });
     };
-    LEVELS.into_iter().find(|(level, _)| *level == known).unwrap_or(LEVELS[1])
+    let effort_path = places.names.effort;
+    let mut reasoning = wanted(parameters.effort.as_ref(), model);
+    if reasoning.is_on() {
+        let forced = matches!(
+            request.tool_choice,
+            ToolChoice::Required
+                | ToolChoice::Named(_)
+                | ToolChoice::Allowed { required: true, .. }
+        );
+        if forced {
+            lose(LossKind::Lossy, effort_path, "a forced tool call excludes reasoning");
+            reasoning = Reasoning::Unsaid;
+        } else if matches!(reasoning, Reasoning::Budget(_)) && is_in_tool_loop(request) {
+            let reason =
+                "the model's reasoning before its calls, which it wants back, is not there";
+            lose(LossKind::Lossy, effort_path, reason);
+            reasoning = Reasoning::Unsaid;
+        }
+    }
+    let mut limit = parameters.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
+    if let Reasoning::Budget(budget) = &mut reasoning {
+        *budget = (*budget).max(MIN_BUDGET);
+        if *budget >= limit && parameters.max_tokens.is_none() {
+            limit = budget.saturating_add(MIN_BUDGET * 4);
+        } else if *budget >= limit {
+            *budget = limit / 2;
+        }
+        if *budget < MIN_BUDGET {
+            lose(LossKind::Lossy, effort_path, "the limit of the reply leaves no room to reason");
+            reasoning = Reasoning::Unsaid;
+        }
+    }
+    body.number("max_tokens", limit);
+    let is_on = reasoning.is_on();
+    if let Some(reason) = changed(parameters.effort.as_ref(), &reasoning) {
+        lose(LossKind::Lossy, effort_path, &reason);
+    }
+    match reasoning {
+        Reasoning::Unsaid => {}
+        Reasoning::Off => {
+            body.raw("thinking", r#"{"type":"disabled"}"#);
+        }
+        Reasoning::Budget(budget) => {
+            let mut thinking = Object::default();
+            thinking.text("type", "enabled").number("budget_tokens", budget);
+            body.raw("thinking", &thinking.json());
+        }
+        Reasoning::Adaptive(level) => {
+            body.raw("thinking", r#"{"type":"adaptive"}"#);
+            if let Some(level) = level {
+                config.push(("effort", format!("\"{level}\"")));
+            }
+        }
+    }
+    sampling(request, places, model, is_on, body, losses);
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What the request says of reasoning, as the model takes it.
+enum Reasoning<'a> {
+    /// Nothing.
+    Unsaid,
+    Off,
+    Budget(u64),
+    Adaptive(Option<&'a str>),
+}
 
-    fn check(model: &str, effort: Effort, expected: (Option<&str>, Option<&str>), lossy: bool) {
-        let mut losses = Vec::new();
-        let target = Target { model, max_tokens: 10_000, forced: false };
-        let found = target.write(Some(&effort), "e", &mut losses);
-        assert_eq!((found.thinking.as_deref(), found.level), expected, "{model} {effort:?}");
-        assert_eq!(losses.len(), usize::from(lossy), "{losses:?}");
+impl Reasoning<'_> {
+    fn is_on(&self) -> bool {
+        matches!(self, Self::Budget(_) | Self::Adaptive(_))
     }
+}
 
-    #[test]
-    fn every_way_for_every_model() {
-        let level = |word: &str| Effort::Level(word.to_owned());
-        let off = Some(r#"{"type":"disabled"}"#);
-        let adaptive = Some(r#"{"type":"adaptive"}"#);
-        let (old, new) = ("anthropic/claude-sonnet-4-5-20250929", "claude-opus-5-5");
-        for model in [old, new] {
-            check(model, Effort::Off, (off, None), false);
-            check(model, Effort::Budget(0), (off, None), false);
+/// What is said otherwise than the client says it; nothing where nothing is said, which is a loss of
+/// its own.
+fn changed(effort: Option<&Effort>, reasoning: &Reasoning<'_>) -> Option<String> {
+    match (reasoning, effort?) {
+        (Reasoning::Unsaid | Reasoning::Off | Reasoning::Adaptive(None), _) => None,
+        (Reasoning::Budget(tokens), Effort::Budget(wanted)) if tokens == wanted => None,
+        (Reasoning::Budget(tokens), _) => {
+            Some(format!("the model takes a number of tokens within its limit: {tokens}"))
         }
-        for word in ["low", "medium", "high", "xhigh", "max"] {
-            check(new, level(word), (adaptive, Some(word)), false);
+        (Reasoning::Adaptive(Some(level)), Effort::Level(word)) if level == word => None,
+        (Reasoning::Adaptive(Some(level)), _) => {
+            Some(format!("the model takes a level of its own: `{level}`"))
         }
-        check(new, level("minimal"), (adaptive, Some("low")), true);
-        check(new, level("novel"), (adaptive, Some("medium")), true);
-        check(new, Effort::Adaptive, (adaptive, None), false);
-        check(new, Effort::Budget(9_000), (adaptive, Some("high")), true);
-        check(new, Effort::Budget(90_000), (adaptive, Some("max")), true);
-        let budget = |tokens: &str| format!(r#"{{"type":"enabled","budget_tokens":{tokens}}}"#);
-        check(old, Effort::Budget(4_000), (Some(&budget("4000")), None), false);
-        check(old, Effort::Budget(10), (Some(&budget("1024")), None), true);
-        check(old, Effort::Budget(20_000), (Some(&budget("9999")), None), true);
-        check("claude-sonnet-4.5", Effort::Budget(4_000), (Some(&budget("4000")), None), false);
-        check(old, level("low"), (Some(&budget("2048")), None), true);
-        check(old, level("max"), (Some(&budget("9999")), None), true);
-        check(old, Effort::Adaptive, (Some(&budget("8192")), None), true);
     }
+}
 
-    #[test]
-    fn no_room_and_forced_calls() {
-        for target in [
-            Target { model: "claude-haiku-4-5", max_tokens: 1_000, forced: false },
-            Target { model: "m", max_tokens: 10_000, forced: true },
-        ] {
-            let mut losses = Vec::new();
-            let found = target.write(Some(&Effort::Budget(4_000)), "e", &mut losses);
-            assert_eq!((found, losses.len()), (Written::default(), 1));
+fn wanted(effort: Option<&Effort>, model: Model) -> Reasoning<'_> {
+    let is_adaptive = model.is_adaptive();
+    match effort {
+        None => Reasoning::Unsaid,
+        Some(Effort::Off | Effort::Budget(0)) if is_adaptive => Reasoning::Off,
+        // Models before that do not reason unless they are told to.
+        Some(Effort::Off | Effort::Budget(0)) => Reasoning::Unsaid,
+        Some(Effort::Adaptive) if is_adaptive => Reasoning::Adaptive(None),
+        Some(Effort::Adaptive) => Reasoning::Budget(8_192),
+        Some(Effort::Budget(tokens)) if is_adaptive => Reasoning::Adaptive(Some(match tokens {
+            ..=2_048 => "low",
+            ..=16_384 => "medium",
+            _ => "high",
+        })),
+        Some(Effort::Budget(tokens)) => Reasoning::Budget(*tokens),
+        Some(Effort::Level(word)) if is_adaptive => {
+            Reasoning::Adaptive(Some(match word.as_str() {
+                "minimal" | "low" => "low",
+                "medium" => "medium",
+                "xhigh" if model.has_xhigh() => "xhigh",
+                "max" => "max",
+                _ => "high",
+            }))
+        }
+        Some(Effort::Level(word)) => Reasoning::Budget(match word.as_str() {
+            "minimal" => MIN_BUDGET,
+            "low" => 2_048,
+            "medium" => 8_192,
+            "xhigh" | "max" => DEFAULT_MAX_TOKENS - 1,
+            _ => 24_576,
+        }),
+    }
+}
+
+/// Whether the model's last turn, which goes on, has made calls.
+fn is_in_tool_loop(request: &Request) -> bool {
+    let mut turn = request
+        .messages
+        .iter()
+        .rev()
+        .skip_while(|message| matches!(message.role, Role::Tool | Role::System));
+    turn.next().is_some_and(|message| {
+        message.role == Role::Assistant
+            && message.parts.iter().any(|part| matches!(part, Part::Call { .. }))
+    })
+}
+
+fn sampling(
+    request: &Request,
+    places: &Places,
+    model: Model,
+    reasons: bool,
+    body: &mut Object,
+    losses: &mut Vec<Loss>,
+) {
+    let parameters = &request.parameters;
+    let mut lose = |kind, path: &str, reason: &str| {
+        losses.push(Loss { kind, path: path.to_owned(), reason: reason.to_owned() });
+    };
+    let refused = if reasons {
+        Some("a model that reasons is not sampled otherwise")
+    } else if model.refuses_sampling() {
+        Some("the model takes no parameters of its sampling")
+    } else {
+        None
+    };
+    let mut has_temperature = false;
+    if let Some(raw) = &parameters.temperature {
+        let number: Option<f64> = raw.get().parse().ok();
+        match (refused, number) {
+            // It is what the model is sampled with anyway.
+            (Some(_), Some(1.0)) => {}
+            (Some(reason), _) => lose(LossKind::Dropped, "temperature", reason),
+            (None, Some(number)) if number > 1.0 => {
+                has_temperature = true;
+                lose(LossKind::Lossy, "temperature", "the Messages API takes 1 at most");
+                body.raw("temperature", "1");
+            }
+            (None, _) => {
+                has_temperature = true;
+                body.raw("temperature", raw.get());
+            }
+        }
+    }
+    for (name, path, raw) in
+        [("top_p", "top_p", &parameters.top_p), ("top_k", places.names.top_k, &parameters.top_k)]
+    {
+        let Some(raw) = raw else { continue };
+        if name == "top_p" && raw.get().parse() == Ok(1.0_f64) {
+            continue;
+        }
+        match refused {
+            Some(reason) => lose(LossKind::Dropped, path, reason),
+            None if name == "top_p" && has_temperature && model.refuses_both() => {
+                lose(LossKind::Dropped, path, "the model takes no temperature beside it");
+            }
+            None => {
+                body.raw(name, raw.get());
+            }
         }
     }
 }

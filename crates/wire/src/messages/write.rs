@@ -1,10 +1,9 @@
 //! The canonical request as a body of this API, for a client of another one.
 //!
 //! It writes what the canonical request says; further members that a provider wants are the caller's
-//! to add. Servers of this API know less than their own newest version, so that what every version
-//! has is preferred: only how much to reason depends on the model ([`super::effort`]).
+//! to add.
 
-use super::{compose::Composer, effort};
+use super::{compose::Composer, effort, model::Model};
 use crate::{
     Format, Parameters, Places, Request, ToolChoice, ToolDeclaration,
     call_id::{CallIds, Rule},
@@ -13,9 +12,9 @@ use crate::{
     raw,
 };
 
-/// The limit of a reply where the client says none, in tokens: this API requires one, and every
-/// model of it that can reason can write as much.
-pub const DEFAULT_MAX_TOKENS: u64 = 32_000;
+/// What a model is told where the client wants any JSON object, for which this API has no mode.
+const JSON_ONLY: &str = "Answer with one JSON object and nothing else: no text before or behind \
+                         it, and no code fence.";
 
 /// A longer name of a user is refused, in characters.
 const USER_CHARS: usize = 256;
@@ -23,8 +22,8 @@ const USER_CHARS: usize = 256;
 /// Writes a request for `model`. `places` names the members of the client's request in losses, and
 /// `members` are added as they are, as JSON text.
 ///
-/// The limit is the client's, or [`DEFAULT_MAX_TOKENS`]. Arguments that are no JSON object become one
-/// with [`super::input::INVALID_JSON`], which is a loss.
+/// The limit is the client's, or [`effort::DEFAULT_MAX_TOKENS`]. Arguments that are no JSON object
+/// become one with [`super::input::INVALID_JSON`], which is a loss.
 #[must_use]
 pub fn write(
     request: &Request,
@@ -36,41 +35,36 @@ pub fn write(
     for (i, message) in request.messages.iter().enumerate() {
         composer.parts(&places.message(i), message.role, &message.parts);
     }
+    let model_of = Model::of(model);
+    let mut losses = Vec::new();
+    let format = format(request.parameters.format.as_ref(), model_of, places, &mut losses);
+    if let Some(Wanted::Told) = format {
+        composer.instruct(JSON_ONLY);
+    }
     let mut body = Object::default();
-    let max_tokens = request.parameters.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
-    body.text("model", model).number("max_tokens", max_tokens);
+    body.text("model", model);
     if let Some(system) = composer.system() {
         body.raw("system", &system);
     }
-    let (messages, mut losses) = composer.finish(&places.message(0));
+    let (messages, lost) = composer.finish(&places.message(0));
+    losses.extend(lost);
     body.raw("messages", &messages);
-    let forced = tools(request, &mut body, &mut losses);
+    tools(request, &mut body, &mut losses);
     if request.stream {
         body.raw("stream", "true");
     }
-    let thinks = effort::Target { model, max_tokens, forced }.write(
-        request.parameters.effort.as_ref(),
-        places.names.effort,
-        &mut losses,
-    );
-    let mut config = Object::default();
-    let mut has_config = false;
-    if let Some(thinking) = &thinks.thinking {
-        body.raw("thinking", thinking);
+    let mut config = Vec::new();
+    effort::write(request, places, model_of, (&mut body, &mut config), &mut losses);
+    if let Some(Wanted::Held(format)) = format {
+        config.push(("format", format));
     }
-    if let Some(level) = thinks.level {
-        has_config = true;
-        config.text("effort", level);
+    if !config.is_empty() {
+        let mut object = Object::default();
+        for (name, json) in &config {
+            object.raw(name, json);
+        }
+        body.raw("output_config", &object.json());
     }
-    if let Some(format) = format(request.parameters.format.as_ref(), places, &mut losses) {
-        has_config = true;
-        config.raw("format", &format);
-    }
-    if has_config {
-        body.raw("output_config", &config.json());
-    }
-    let is_reasoning = thinks.thinking.is_some_and(|json| !json.contains("disabled"));
-    sampling(&request.parameters, is_reasoning, &mut body, &mut losses);
     marks(&request.parameters, places, &mut body, &mut losses);
     for (name, json) in members {
         body.raw(name, json);
@@ -78,22 +72,19 @@ pub fn write(
     Outgoing { body: body.finish(), losses }
 }
 
-/// Writes the tools and the choice among them, and says whether the choice forces a call.
-fn tools(request: &Request, body: &mut Object, losses: &mut Vec<Loss>) -> bool {
+/// Writes the tools and the choice among them.
+fn tools(request: &Request, body: &mut Object, losses: &mut Vec<Loss>) {
     let allowed = match &request.tool_choice {
         ToolChoice::Allowed { names, .. } => Some(names),
         _ => None,
     };
-    let mut list = request.tools.iter();
-    let sent: Vec<_> = match allowed {
-        Some(names) => list.filter(|tool| names.contains(&tool.name)).map(tool).collect(),
-        None => list.by_ref().map(tool).collect(),
-    };
+    let is_sent = |tool: &&ToolDeclaration| allowed.is_none_or(|names| names.contains(&tool.name));
+    let sent: Vec<_> = request.tools.iter().filter(is_sent).map(tool).collect();
     if sent.is_empty() {
         if !matches!(request.tool_choice, ToolChoice::Auto | ToolChoice::None) {
             lose(losses, LossKind::Unsupported, "tool_choice", "there is no tool left to call");
         }
-        return false;
+        return;
     }
     if sent.len() < request.tools.len() {
         let reason = "the Messages API cannot choose among some of the tools: only they are sent";
@@ -118,7 +109,6 @@ fn tools(request: &Request, body: &mut Object, losses: &mut Vec<Loss>) -> bool {
         }
         body.raw("tool_choice", &choice.json());
     }
-    matches!(kind, "any" | "tool")
 }
 
 fn tool(tool: &ToolDeclaration) -> String {
@@ -135,70 +125,41 @@ fn tool(tool: &ToolDeclaration) -> String {
     object.raw("input_schema", said.as_deref().unwrap_or(schema)).json()
 }
 
-fn format(format: Option<&Format>, places: &Places, losses: &mut Vec<Loss>) -> Option<String> {
-    let path = places.names.format;
-    match format? {
-        Format::JsonObject => {
-            let reason = "the Messages API gives JSON of a schema only";
-            lose(losses, LossKind::Unsupported, path, reason);
-            None
-        }
-        Format::JsonSchema { name, description, schema, .. } => {
-            if name.is_some() || description.is_some() {
-                let reason = "the Messages API has schemas without a name and a description";
-                lose(losses, LossKind::Dropped, path, reason);
-            }
-            Some(Object::default().text("type", "json_schema").raw("schema", schema.get()).json())
-        }
-    }
+/// How a model is brought to a shape of its text.
+enum Wanted {
+    /// The provider holds it to a schema: `output_config.format` as JSON text.
+    Held(String),
+    /// It is told.
+    Told,
 }
 
-fn sampling(
-    parameters: &Parameters,
-    is_reasoning: bool,
-    body: &mut Object,
+fn format(
+    format: Option<&Format>,
+    model: Model,
+    places: &Places,
     losses: &mut Vec<Loss>,
-) {
-    if let Some(temperature) = &parameters.temperature {
-        let value: f64 = temperature.get().parse().unwrap_or(1.0);
-        if is_reasoning {
-            if value != 1.0 {
-                let reason = "the Messages API reasons at the temperature 1 only";
-                lose(losses, LossKind::Dropped, "temperature", reason);
+) -> Option<Wanted> {
+    let mut note = |kind, reason: &str| lose(losses, kind, places.names.format, reason);
+    match format? {
+        Format::JsonObject => {
+            note(LossKind::Lossy, "the Messages API has no JSON mode: the model is told instead");
+            Some(Wanted::Told)
+        }
+        Format::JsonSchema { name, description, schema, .. } => {
+            match model.has_schemas() {
+                Some(true) => {}
+                Some(false) => {
+                    note(LossKind::Unsupported, "the model cannot be held to a schema");
+                    return None;
+                }
+                None => note(LossKind::Lossy, "the provider may not hold the model to a schema"),
             }
-        } else if value > 1.0 {
-            let reason = "the Messages API knows temperatures up to 1";
-            lose(losses, LossKind::Lossy, "temperature", reason);
-            body.raw("temperature", "1");
-        } else {
-            body.raw("temperature", temperature.get());
-        }
-    }
-    if let Some(top_p) = &parameters.top_p {
-        if is_reasoning || parameters.temperature.is_some() {
-            let reason = "the Messages API takes one of `temperature` and `top_p`, and none when \
-                          the model reasons";
-            lose(losses, LossKind::Dropped, "top_p", reason);
-        } else {
-            body.raw("top_p", top_p.get());
-        }
-    }
-    if let Some(top_k) = &parameters.top_k {
-        if is_reasoning {
-            let reason = "the Messages API does not take it when the model reasons";
-            lose(losses, LossKind::Dropped, "top_k", reason);
-        } else {
-            body.raw("top_k", top_k.get());
-        }
-    }
-    for (name, number) in [
-        ("frequency_penalty", &parameters.frequency_penalty),
-        ("presence_penalty", &parameters.presence_penalty),
-        ("seed", &parameters.seed),
-    ] {
-        if number.is_some() {
-            let reason = "the Messages API has no such parameter";
-            lose(losses, LossKind::Dropped, name, reason);
+            if name.is_some() || description.is_some() {
+                note(LossKind::Dropped, "the Messages API has no name and description of a schema");
+            }
+            let mut format = Object::default();
+            format.text("type", "json_schema").raw("schema", schema.get());
+            Some(Wanted::Held(format.json()))
         }
     }
 }
@@ -215,10 +176,6 @@ fn marks(parameters: &Parameters, places: &Places, body: &mut Object, losses: &m
     if !stop.is_empty() {
         body.raw("stop_sequences", &serde_json::json!(stop).to_string());
     }
-    if parameters.verbosity.is_some() {
-        let reason = "the Messages API is not told how long the text is to be";
-        lose(losses, LossKind::Dropped, names.verbosity, reason);
-    }
     match &parameters.user {
         Some(user) if user.chars().take(USER_CHARS + 1).count() > USER_CHARS => {
             let reason = "the Messages API takes 256 characters at most";
@@ -230,8 +187,8 @@ fn marks(parameters: &Parameters, places: &Places, body: &mut Object, losses: &m
         None => {}
     }
     match parameters.service_tier.as_deref() {
-        Some("auto") => {
-            body.text("service_tier", "auto");
+        Some(tier @ ("auto" | "standard_only")) => {
+            body.text("service_tier", tier);
         }
         Some("default") => {
             body.text("service_tier", "standard_only");
@@ -242,9 +199,17 @@ fn marks(parameters: &Parameters, places: &Places, body: &mut Object, losses: &m
         }
         None => {}
     }
-    if parameters.cache_key.is_some() {
-        let reason = "the Messages API finds what it has cached by itself";
-        lose(losses, LossKind::Dropped, names.cache_key, reason);
+    for (path, is_there) in [
+        ("frequency_penalty", parameters.frequency_penalty.is_some()),
+        ("presence_penalty", parameters.presence_penalty.is_some()),
+        ("seed", parameters.seed.is_some()),
+        (names.verbosity, parameters.verbosity.is_some()),
+        (names.cache_key, parameters.cache_key.is_some()),
+    ] {
+        if is_there {
+            let reason = "the Messages API has no such parameter";
+            lose(losses, LossKind::Dropped, path, reason);
+        }
     }
 }
 

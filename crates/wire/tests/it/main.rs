@@ -7,6 +7,7 @@ mod crossing;
 mod custom;
 mod decode;
 mod encode;
+mod messages;
 mod request;
 mod responses;
 mod rewrite;

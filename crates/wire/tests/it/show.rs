@@ -1,6 +1,6 @@
-//! Turn events as text, so that a whole expectation can be read.
+//! Turn events and conversations as text, so that a whole expectation can be read.
 
-use callgate_wire::{TurnEvent, Vendor};
+use callgate_wire::{Part, Request, TurnEvent, Vendor};
 
 /// One line an event.
 pub(crate) fn show(events: &[TurnEvent]) -> Vec<String> {
@@ -28,6 +28,30 @@ pub(crate) fn show(events: &[TurnEvent]) -> Vec<String> {
             TurnEvent::Usage(usage) => format!("usage {} {}", usage.input, usage.output),
             TurnEvent::Done => "done".to_owned(),
             TurnEvent::Fault(fault) => format!("fault {fault}"),
+        })
+        .collect()
+}
+
+/// One line a message: its role and its parts.
+pub(crate) fn conversation(request: &Request) -> Vec<String> {
+    let part = |part: &Part| match part {
+        Part::Text(text) => format!("text {text}"),
+        Part::Reasoning(part) => format!("reasoning {} ({})", part.text, part.raw.is_some()),
+        Part::Call { id, name, arguments } => format!("call {id} {name} {arguments}"),
+        Part::Result { call_id, is_error: false } => format!("result {call_id}"),
+        Part::Result { call_id, is_error: true } => format!("failure {call_id}"),
+        Part::Media(media) => {
+            let name = media.name.as_deref().unwrap_or("-");
+            format!("{:?} {name} {:?}", media.kind, media.source)
+        }
+        Part::Refusal(text) => format!("refusal {text}"),
+        Part::Opaque(raw) => format!("opaque {raw}"),
+    };
+    let messages = request.messages.iter();
+    messages
+        .map(|message| {
+            let parts: Vec<_> = message.parts.iter().map(part).collect();
+            format!("{:?}: {}", message.role, parts.join(" | "))
         })
         .collect()
 }

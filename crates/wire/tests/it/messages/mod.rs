@@ -1,0 +1,8 @@
+//! The Messages API.
+
+mod client;
+mod decode;
+mod encode;
+mod passed;
+mod request;
+mod round_trip;
