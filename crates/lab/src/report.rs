@@ -174,7 +174,10 @@ impl Results {
         if self.d.is_some() {
             points.push(
                 "Lengths say how well the recorded models count, and those are few and small. A \
-                 corpus case that was written to be wrong is no model's error; it is listed apart.",
+                 corpus case that was written to be wrong is no model's error; it is listed apart. A small \
+                 model copies the lengths of the examples that teach it, and values of the same length \
+                 with them, so a right length need not be a counted one; a grammar allows `end` as a \
+                 line of a value, and a frame with several has no known length.",
             );
         }
         points.push(

@@ -152,7 +152,7 @@ impl Core {
             end = memchr(b'\n', &rest[start..]).map_or(rest.len(), |newline| start + newline + 1);
             let line = &rest[start..end];
             let is_call = self.is_fenced_call(line);
-            self.fences.feed(line);
+            self.fences.feed_line(line);
             if is_call {
                 self.tell_text(&rest[..end], sink);
                 let header = self.fenced.take().unwrap_or_default().len() as u64;

@@ -222,7 +222,10 @@ impl Arguments {
     ) -> Result<(), FaultKind> {
         let depth = self.lexer.depth();
         match step {
-            Step::Open(Container::Array) if depth == 1 => return Err(FaultKind::NoObject),
+            Step::Open(Container::Array) if depth == 1 => {
+                log.structure(to - 1, sink);
+                return Err(FaultKind::NoObject);
+            }
             Step::Open(_) if depth > 1 => return self.begin(step, to, log, sink),
             Step::String | Step::Scalar => return self.begin(step, to, log, sink),
             Step::Close(_) => self.at = At::Done,
@@ -240,9 +243,9 @@ impl Arguments {
         log: &mut Log,
         sink: &mut impl Sink,
     ) -> Result<(), FaultKind> {
+        log.structure(to - 1, sink);
         let key = String::from_utf8(std::mem::take(&mut self.key))
             .map_err(|_| FaultKind::Encoding("a key"))?;
-        log.structure(to - 1, sink);
         if step == Step::String {
             log.argument(self.call, key, to, sink);
             self.at = At::Text { start: self.raw.len() };

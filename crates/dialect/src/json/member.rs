@@ -206,6 +206,10 @@ impl Member {
         sink: &mut impl Sink,
     ) -> Result<(), Fault> {
         let fail = |kind| Err(Fault::new(kind, to));
+        // What stands before a value is no part of a fault in it.
+        if matches!(step, Step::String | Step::Scalar | Step::Open(_)) {
+            log.structure(to - 1, sink);
+        }
         match step {
             Step::Key => {
                 self.is_in_key = true;
@@ -387,6 +391,7 @@ impl Member {
     ) -> Result<(), Fault> {
         let fail = |kind| Fault::new(kind, to);
         let has_function = self.seen & 16 != 0;
+        log.structure(to - 1, sink);
         let Some(name) = self.name.clone() else {
             return Err(fail(FaultKind::Member("the object has no `name`".to_owned())));
         };
@@ -402,7 +407,6 @@ impl Member {
         };
         self.engaged = true;
         self.judge(limits).map_err(fail)?;
-        log.structure(to - 1, sink);
         if !log.is_live() {
             log.start(self.place, self.call, self.id.clone(), name.clone(), sink);
         }

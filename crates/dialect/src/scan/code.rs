@@ -192,7 +192,7 @@ impl CodeContext {
             Mode::Prose(Line::Mid)
                 if self.run == 0 && self.comment_opener == 0 && self.maybe_comment.is_none() =>
             {
-                memchr3(b'\n', b'<', b'`', bytes)
+                return self.skip_lines(bytes);
             }
             Mode::Prose(Line::Quote) | Mode::Fence { line: FenceLine::Body, .. }
                 if self.opener_read == 0 =>
@@ -202,6 +202,32 @@ impl CodeContext {
             _ => return 0,
         };
         found.unwrap_or(bytes.len())
+    }
+
+    /// The rest of a line of prose, and the lines behind it that begin as prose: what most text is.
+    fn skip_lines(&self, bytes: &[u8]) -> usize {
+        let is_line_end_plain =
+            self.waiting.is_empty() && self.candidate.is_none() && self.opener_read == 0;
+        let mut from = 0;
+        while let Some(found) = memchr3(b'\n', b'<', b'`', &bytes[from..]) {
+            let at = from + found;
+            match bytes.get(at + 1) {
+                Some(&next) if bytes[at] == b'\n' && is_line_end_plain && self.is_prose(next) => {
+                    from = at + 2;
+                }
+                _ => return at,
+            }
+        }
+        bytes.len()
+    }
+
+    /// Whether a line that begins with this byte is prose from then on.
+    fn is_prose(&self, first: u8) -> bool {
+        let is_anchor = match self.anchor {
+            Anchor::Tag => false,
+            Anchor::LineStart(anchors) => anchors.contains(&first),
+        };
+        !is_anchor && !matches!(first, b' ' | b'\t' | b'\n' | b'~' | b'>' | b'`' | b'<')
     }
 
     /// Takes one byte.

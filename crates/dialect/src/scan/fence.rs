@@ -46,6 +46,20 @@ impl Fences {
         self.place == Place::Start
     }
 
+    /// Takes the next bytes of one line, with its newline if they reach so far.
+    pub(crate) fn feed_line(&mut self, line: &[u8]) {
+        let is_plain = match self.place {
+            Place::Plain => true,
+            Place::Start => line.first().is_some_and(|byte| !matches!(byte, b'`' | b'~' | b'\n')),
+            _ => false,
+        };
+        if is_plain && self.open.is_none() {
+            self.place = if line.ends_with(b"\n") { Place::Start } else { Place::Plain };
+        } else {
+            self.feed(line);
+        }
+    }
+
     /// Takes the next bytes of text; lines may be split anywhere.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
@@ -113,6 +127,13 @@ mod tests {
             bytewise.feed(&[*byte]);
         }
         assert_eq!((bytewise.open, bytewise.place), (whole.open, whole.place), "{text:?}");
+        let mut by_line = Fences::default();
+        for line in text.as_bytes().split_inclusive(|byte| *byte == b'\n') {
+            for piece in line.chunks(3) {
+                by_line.feed_line(piece);
+            }
+        }
+        assert_eq!((by_line.open, by_line.place), (whole.open, whole.place), "{text:?}");
     }
 
     #[test]

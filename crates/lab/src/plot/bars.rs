@@ -38,7 +38,7 @@ pub struct Bars<'t> {
 }
 
 const WIDTH: f64 = 900.0;
-const LEFT: f64 = 120.0;
+const LEFT: f64 = 146.0;
 const RIGHT: f64 = 130.0;
 const BAR: f64 = 11.0;
 const GAP: f64 = 9.0;

@@ -36,9 +36,9 @@ pub struct Curves<'t> {
 
 const COLUMNS: usize = 4;
 /// The area of one panel.
-const PANEL: (f64, f64) = (180.0, 110.0);
+const PANEL: (f64, f64) = (196.0, 118.0);
 /// From one panel to the next.
-const STEP: (f64, f64) = (234.0, 172.0);
+const STEP: (f64, f64) = (250.0, 180.0);
 const LEFT: f64 = 46.0;
 const TOP: f64 = 30.0;
 

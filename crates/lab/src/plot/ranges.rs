@@ -30,7 +30,7 @@ pub struct Ranges<'t> {
 }
 
 const WIDTH: f64 = 900.0;
-const LEFT: f64 = 120.0;
+const LEFT: f64 = 146.0;
 const RIGHT: f64 = 110.0;
 const TOP: f64 = 26.0;
 const STEP: f64 = 26.0;

@@ -82,6 +82,13 @@ pub(super) fn blocks(sets: &[Truncation], timed: &[Timed]) -> Vec<Block> {
              and arguments.",
             "`xml (block)`, `xml (call)`: one `<tool_calls>` block; its calls run at the block's \
              closer, or each at its own.",
+            "`minimax`: the same with other tags and values that nothing quotes. `anthropic` and `dsml` \
+             are `xml` with the tags that some models fall into; what Callgate writes for them is \
+             canonical, so their figures are those of `xml`.",
+            "`json-object`: one JSON object a line; each runs when it closes. With `(call)` its \
+             arguments are told as they come.",
+            "`json-whole`: one JSON object that holds the list of calls; all run when it closes. \
+             `rcc`: such an object between two lines with a tag.",
             "`ctl`, `ctl-heredoc`: line frames; a call runs at its `end` line. Long values have a \
              length in front of them, or a delimiter behind.",
         ]),
