@@ -25,6 +25,7 @@ fn paths(losses: &[Loss]) -> Vec<(LossKind, &str)> {
 }
 
 /// The messages that a Chat conversation becomes.
+#[allow(clippy::needless_pass_by_value)] // The calls are read easier.
 fn check(list: Value, expected: Value, lost: &[(LossKind, &str)]) {
     let body = json!({ "model": "m", "messages": list });
     let (found, losses) = from_chat(&body, "claude-opus-5-5");
