@@ -10,9 +10,9 @@ use super::view::{Crossed, from_chat, from_responses};
 
 /// A member: where it is added (a JSON pointer to an object), its name, its value, and the word that
 /// shows that it has been carried.
-type Row = (&'static str, &'static str, Value, &'static str);
+pub(super) type Row = (&'static str, &'static str, Value, &'static str);
 
-fn chat_base() -> Value {
+pub(super) fn chat_base() -> Value {
     json!({
         "model": "m",
         "stream": true,
@@ -38,7 +38,7 @@ fn chat_base() -> Value {
     })
 }
 
-fn chat_rows() -> Vec<Row> {
+pub(super) fn chat_rows() -> Vec<Row> {
     let mut rows: Vec<Row> = vec![
         ("", "audio", json!({ "voice": "mark", "format": "wav" }), "mark"),
         ("", "frequency_penalty", json!(1.2345), "1.2345"),
@@ -152,7 +152,7 @@ fn chat_rows() -> Vec<Row> {
     rows
 }
 
-fn responses_base() -> Value {
+pub(super) fn responses_base() -> Value {
     json!({
         "model": "m",
         "stream": true,
@@ -179,7 +179,7 @@ fn responses_base() -> Value {
     })
 }
 
-fn responses_rows() -> Vec<Row> {
+pub(super) fn responses_rows() -> Vec<Row> {
     let mut rows: Vec<Row> = vec![
         ("", "access_programs", json!({ "cyber": "mark" }), "mark"),
         ("", "background", json!(true), "background"),
@@ -286,7 +286,16 @@ fn path(pointer: &str, name: &str) -> String {
     out
 }
 
-fn check(mut body: Value, (place, name, value, mark): &Row, cross: fn(&str) -> Crossed) {
+fn check(body: Value, row: &Row, cross: fn(&str) -> Crossed) {
+    carried_or_named(body, row, cross).check();
+}
+
+/// Checks that nothing is silently gone of a body with one more member.
+pub(super) fn carried_or_named(
+    mut body: Value,
+    (place, name, value, mark): &Row,
+    cross: fn(&str) -> Crossed,
+) -> Crossed {
     let plain = cross(&body.to_string());
     let object = body.pointer_mut(place).unwrap().as_object_mut().unwrap();
     object.insert((*name).to_owned(), value.clone());
@@ -298,7 +307,7 @@ fn check(mut body: Value, (place, name, value, mark): &Row, cross: fn(&str) -> C
         news.filter(|loss| path.starts_with(&loss.path) || loss.path.starts_with(&path)).collect();
     let carried = crossed.body.contains(mark) && !plain.body.contains(mark);
     assert!(carried || !named.is_empty(), "{path} is silently gone: {}", crossed.body);
-    crossed.check();
+    crossed
 }
 
 #[test]

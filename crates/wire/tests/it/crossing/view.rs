@@ -17,6 +17,8 @@ pub(super) fn parameters(request: &Request) -> BTreeMap<&'static str, String> {
     let format = p.format.as_ref().map(|format| match format {
         Format::JsonObject => "object".to_owned(),
         Format::JsonSchema { name, description, schema, strict } => {
+            // OpenAI's APIs want a name.
+            let name = name.as_deref().unwrap_or("response");
             format!("{name:?} {description:?} {schema} {strict:?}")
         }
     });
@@ -189,6 +191,9 @@ impl Crossed {
         for (name, value) in &told {
             let path = match *name {
                 "max_tokens" => names.max_tokens,
+                "top_k" => names.top_k,
+                "stop" => names.stop,
+                "service_tier" => names.service_tier,
                 "effort" => names.effort,
                 "verbosity" => names.verbosity,
                 "format" => names.format,
@@ -236,17 +241,21 @@ impl Crossed {
     }
 }
 
-/// A message without media and without its order: its text in one, its refusals, its other lines.
-fn loosely(lines: &[String]) -> (String, String, Vec<&String>) {
+/// A message without media, without its order and without the mark of a failed result, which its text
+/// says: its text in one, its refusals, its other lines.
+fn loosely(lines: &[String]) -> (String, String, Vec<&str>) {
     let is_other = |line: &&String| {
         let beginnings = ["text ", "refusal ", "Image ", "Document ", "Audio "];
         !beginnings.iter().any(|beginning| line.starts_with(beginning))
     };
     let text = lines.iter().filter_map(|line| line.strip_prefix("text ")?.split_once(' '));
-    let text: String = text.map(|(_, text)| text.split_whitespace().collect::<String>()).collect();
+    let text = text.map(|(_, text)| text.strip_prefix("The tool failed:").unwrap_or(text));
+    let text: String = text.map(|text| text.split_whitespace().collect::<String>()).collect();
     let refusal = lines.iter().filter_map(|line| line.strip_prefix("refusal "));
     let refusal = refusal.map(|text| text.split_whitespace().collect::<String>()).collect();
-    let mut rest: Vec<_> = lines.iter().filter(is_other).collect();
+    let rest = lines.iter().filter(is_other);
+    let mut rest: Vec<_> =
+        rest.map(|line| line.trim_end_matches(" true").trim_end_matches(" false")).collect();
     rest.sort();
     (text, refusal, rest)
 }

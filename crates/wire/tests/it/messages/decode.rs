@@ -4,7 +4,8 @@ use std::{fs, path::Path};
 
 use callgate_wire::{
     Finish, ReplyEvent, TurnEvent,
-    messages::{Decoder, Encoder, Framing, reply, request},
+    chat::{self, NewMessage, Rewrite},
+    messages::{self, Decoder, Encoder, Framing, reply, request},
     sse,
 };
 use proptest::prelude::*;
@@ -275,7 +276,16 @@ proptest! {
             }
             decoder.done(&mut out);
             reply::decode(input, &mut out);
-            let _ = request::decode(input);
+            if let Ok(incoming) = request::decode(input) {
+                let _ = messages::write(&incoming.request, &incoming.places, "m", &[]);
+                let _ = chat::write(&incoming.request, &incoming.places, "m", &[]);
+                let kept = incoming.request.messages.into_iter().map(|message| message.raw);
+                let messages = Some(kept.map(NewMessage::Kept).collect());
+                let change = Rewrite { messages, ..Rewrite::default() };
+                let text = std::str::from_utf8(input).unwrap();
+                let again = messages::rewrite(text, &change).unwrap();
+                request::decode(&again).unwrap();
+            }
             if let Ok(text) = std::str::from_utf8(input) {
                 let mut encoder = Encoder::new(Framing::Stream);
                 let mut written = Vec::new();

@@ -5,4 +5,6 @@ mod decode;
 mod encode;
 mod passed;
 mod request;
+mod rewrite;
 mod round_trip;
+mod write;
