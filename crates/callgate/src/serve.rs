@@ -17,8 +17,7 @@ use clap::Args;
 use crate::{
     config,
     failure::{Outcome, Usage},
-    listen, log,
-    policy, stop,
+    listen, log, policy, stop,
 };
 
 /// What the provider of `--upstream` is called in messages and log lines.

@@ -95,7 +95,8 @@ fn status(fault: &Fault) -> u16 {
         return status;
     }
     // The types of OpenAI and Anthropic, in the `error` object of either.
-    let word = |name: &str| fault.detail.get(name).and_then(|word| word.as_str()).unwrap_or_default();
+    let word =
+        |name: &str| fault.detail.get(name).and_then(|word| word.as_str()).unwrap_or_default();
     match (word("upstream_type"), word("upstream_code")) {
         ("overloaded_error", _) => 529,
         ("rate_limit_error" | "rate_limit_exceeded", _) | (_, "rate_limit_exceeded") => 429,
@@ -133,7 +134,11 @@ fn is_overflow(fault: &Fault) -> bool {
         return false;
     }
     let has_code = ["upstream_code", "upstream_type"].iter().any(|name| {
-        fault.detail.get(*name).and_then(|word| word.as_str()).is_some_and(|word| OVERFLOW_CODES.contains(&word))
+        fault
+            .detail
+            .get(*name)
+            .and_then(|word| word.as_str())
+            .is_some_and(|word| OVERFLOW_CODES.contains(&word))
     });
     let message = fault.message.to_lowercase();
     has_code || OVERFLOW_WORDS.iter().any(|words| message.contains(words))
@@ -235,9 +240,19 @@ mod tests {
         check(Some(400), "This model's maximum context length is 8192 tokens", "", true);
         check(Some(400), "prompt is too long: 210000 tokens > 200000 maximum", "", true);
         check(Some(400), "the request exceeds the available context size", "", true);
-        check(Some(400), "The input token count (9) exceeds the maximum number of tokens", "", true);
+        check(
+            Some(400),
+            "The input token count (9) exceeds the maximum number of tokens",
+            "",
+            true,
+        );
         check(Some(400), "messages: at least one is required", "", false);
-        check(Some(413), "Request too large for model in tokens per minute", "rate_limit_exceeded", false);
+        check(
+            Some(413),
+            "Request too large for model in tokens per minute",
+            "rate_limit_exceeded",
+            false,
+        );
         check(Some(429), "maximum context length", "", false);
     }
 
@@ -249,7 +264,8 @@ mod tests {
             fault.retry_after = Some(text.to_owned());
             let after = retry_after(&fault, now).map(|after| after.as_millis() as u64);
             assert_eq!(after, expected, "{text}");
-            let expected = expected.map_or(Health::Bad, |ms| Health::Limited(Duration::from_millis(ms)));
+            let expected =
+                expected.map_or(Health::Bad, |ms| Health::Limited(Duration::from_millis(ms)));
             assert_eq!(health(&fault, now), expected);
         };
         check("7", Some(7_000));

@@ -174,7 +174,8 @@ impl Breaker {
         self.state = State::Closed { failures };
         let (good, bad) = self.window.sum(now);
         let results = good + bad;
-        let share = u64::from(bad) * 100 >= u64::from(self.config.failure_percent) * u64::from(results);
+        let share =
+            u64::from(bad) * 100 >= u64::from(self.config.failure_percent) * u64::from(results);
         let is_broken = failures >= self.config.failures.max(1)
             || (results >= self.config.min_results.max(1) && share);
         if health == Health::Bad && is_broken {

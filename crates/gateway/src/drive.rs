@@ -93,13 +93,8 @@ impl Drive {
         };
         let failover = Failover::new(route.order(seed), route.limits());
         let trying = Trying { admitted, route, failover, now, target: 0 };
-        let mut drive = Self {
-            phase: Phase::Over,
-            trying: Some(trying),
-            head_sent: false,
-            failure: None,
-            log,
-        };
+        let mut drive =
+            Self { phase: Phase::Over, trying: Some(trying), head_sent: false, failure: None, log };
         drive.step(Input::Start, &mut Vec::new());
         drive
     }

@@ -164,7 +164,8 @@ impl Failover {
                 Verdict::Transient { retry_after } => {
                     if let Some((_, standing)) = current {
                         let again = retry_after.filter(|after| *after <= self.limits.wait);
-                        *standing = again.map_or(Standing::Spent, |after| Standing::Again(now + after));
+                        *standing =
+                            again.map_or(Standing::Spent, |after| Standing::Again(now + after));
                     }
                     self.first.get_or_insert(fault);
                 }
@@ -199,7 +200,9 @@ impl Failover {
             }
             match gate.admit(target, now) {
                 Ok(permit) => return self.ask(at, permit),
-                Err(until) if closed.is_none_or(|(first, _)| until < first) => closed = Some((until, at)),
+                Err(until) if closed.is_none_or(|(first, _)| until < first) => {
+                    closed = Some((until, at))
+                }
                 Err(_) => {}
             }
         }

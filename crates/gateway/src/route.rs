@@ -133,9 +133,13 @@ impl Routes {
                 .filter(|(made_of, _)| made_of == provider);
             let client = match known {
                 Some((_, client)) => client.clone(),
-                None => Provider::from(HttpProvider::new(&provider.options()).map_err(|error| {
-                    config.origin.error(&format!("provider[{at}].{}", key_of(&error)), error.to_string())
-                })?),
+                None => {
+                    Provider::from(HttpProvider::new(&provider.options()).map_err(|error| {
+                        config
+                            .origin
+                            .error(&format!("provider[{at}].{}", key_of(&error)), error.to_string())
+                    })?)
+                }
             };
             routes.providers.insert(provider.name.clone(), (provider.clone(), client));
         }

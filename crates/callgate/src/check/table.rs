@@ -6,8 +6,7 @@ use callgate_gateway::RouteRow;
 
 use crate::paint::Paint;
 
-const HEADS: [&str; 7] =
-    ["MODEL", "TIER", "PROVIDER", "SENT AS", "WIRE", "DIALECT", "POLICIES"];
+const HEADS: [&str; 7] = ["MODEL", "TIER", "PROVIDER", "SENT AS", "WIRE", "DIALECT", "POLICIES"];
 /// What an entry says that leaves things as they are.
 const SAME: &str = "(same)";
 const DEFAULTS: &str = "(defaults)";

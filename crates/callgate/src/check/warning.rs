@@ -210,11 +210,15 @@ mod tests {
         check(&model("dialect = \"minimax\"\nrun_ambiguous = true"), &[]);
         check(&model("release = \"call\"\nvalidate = \"off\""), &["nothing has checked"]);
         check(
-            &model("").replace("\"m\"", "\"a*b\"").replace("provider = \"p\"", "provider = \"p\"\nmodel = \"x\""),
+            &model("")
+                .replace("\"m\"", "\"a*b\"")
+                .replace("provider = \"p\"", "provider = \"p\"\nmodel = \"x\""),
             &["only one `*`, at the end"],
         );
         let tiers = |attempts: u32, tiers: &str| {
-            format!("demo = false\n{provider}[[model]]\nname = \"m\"\nattempts = {attempts}\n{tiers}")
+            format!(
+                "demo = false\n{provider}[[model]]\nname = \"m\"\nattempts = {attempts}\n{tiers}"
+            )
         };
         let one = |model: &str| {
             format!("[[model.tier]]\ntargets = [{{ provider = \"p\", model = \"{model}\" }}]\n")

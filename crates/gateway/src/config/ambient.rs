@@ -83,7 +83,9 @@ impl Config {
             prefixed.model = Some("*".to_owned());
             config.models.push(prefixed);
             let known = vendor.models.iter();
-            config.models.extend(known.map(|known| ModelConfig::new(format!("{known}*"), vendor.name)));
+            config
+                .models
+                .extend(known.map(|known| ModelConfig::new(format!("{known}*"), vendor.name)));
         }
         if let [only] = config.providers.as_slice() {
             config.models.push(ModelConfig::new("*", &only.name));

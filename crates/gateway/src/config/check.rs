@@ -37,11 +37,16 @@ impl Config {
             Err(self.origin.error(&format!("{key}{member}"), message))
         };
         if !(1..=MAX_ATTEMPTS).contains(&model.attempts) {
-            return fail(".attempts", format!("model `{name}`: attempts is a number from 1 to {MAX_ATTEMPTS}"));
+            return fail(
+                ".attempts",
+                format!("model `{name}`: attempts is a number from 1 to {MAX_ATTEMPTS}"),
+            );
         }
         match (&model.provider, model.tiers.as_slice()) {
             (None, []) => {
-                let message = format!("model `{name}` has no target; give it a provider, or a [[model.tier]]");
+                let message = format!(
+                    "model `{name}` has no target; give it a provider, or a [[model.tier]]"
+                );
                 return fail("", message);
             }
             (None, _) if model.model.is_some() => {
@@ -61,7 +66,8 @@ impl Config {
         }
         for (at, tier) in model.tiers.iter().enumerate() {
             if tier.targets.is_empty() {
-                let message = format!("model `{name}`: the tier has no target; add one, or remove it");
+                let message =
+                    format!("model `{name}`: the tier has no target; add one, or remove it");
                 return fail(&format!(".tier[{at}].targets"), message);
             }
         }
@@ -85,7 +91,12 @@ impl Config {
         Ok(())
     }
 
-    fn check_target(&self, name: &str, target: &TargetConfig, key: &str) -> Result<(), ConfigError> {
+    fn check_target(
+        &self,
+        name: &str,
+        target: &TargetConfig,
+        key: &str,
+    ) -> Result<(), ConfigError> {
         let fail = |member: &str, message: String| {
             Err(self.origin.error(&format!("{key}.{member}"), message))
         };

@@ -137,10 +137,7 @@ fn without_indexes(key: &str) -> String {
 }
 
 /// Replaces each `${NAME}` by its value; `$${` is a `${`, and a `$` without a brace is itself.
-fn interpolate(
-    text: &str,
-    environment: &dyn Fn(&str) -> Option<String>,
-) -> Result<String, String> {
+fn interpolate(text: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("${") {
@@ -153,7 +150,9 @@ fn interpolate(
         }
         out.push_str(before);
         let Some(end) = from.find('}') else {
-            return Err(format!("`{from}` has no closing brace; `$${{` stands for a literal `${{`"));
+            return Err(format!(
+                "`{from}` has no closing brace; `$${{` stands for a literal `${{`"
+            ));
         };
         let name = &from[2..end];
         let value = environment(name).ok_or_else(|| {
@@ -215,15 +214,15 @@ mod tests {
     fn places() {
         let lines = Lines::new("a\nüb\n\n");
         let places: Vec<_> = [0, 1, 2, 4, 5, 6, 7, 99].map(|at| lines.place(at)).to_vec();
-        assert_eq!(
-            places,
-            [(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 1), (4, 1), (4, 1)]
-        );
+        assert_eq!(places, [(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 1), (4, 1), (4, 1)]);
     }
 
     #[test]
     fn keys_as_they_are_written() {
-        assert_eq!(without_indexes("model[0].tier[12].targets[1].provider"), "model.tier.targets.provider");
+        assert_eq!(
+            without_indexes("model[0].tier[12].targets[1].provider"),
+            "model.tier.targets.provider"
+        );
         assert_eq!(without_indexes("listen"), "listen");
     }
 }

@@ -78,12 +78,7 @@ fn run(
 }
 
 /// One target a tier, all breakers closed.
-fn check(
-    faults: &[Option<Fault>],
-    expected: &[usize],
-    waited: u64,
-    outcome: Option<&Fault>,
-) {
+fn check(faults: &[Option<Fault>], expected: &[usize], waited: u64, outcome: Option<&Fault>) {
     let tiers: Vec<_> = (0..faults.len()).map(|at| tier(at..at + 1, false)).collect();
     let answer = |target: usize| faults[target].clone().map_or(Ok(()), Err);
     let (asked, time, fault) = run(&tiers, LIMITS, Closed::default(), Instant::now(), answer);
@@ -126,7 +121,8 @@ fn a_context_that_is_too_long_goes_to_its_tier() {
     check([down.clone(), down.clone(), None], &[0, 1], down.as_ref());
     check([over.clone(), None, down.clone()], &[0, 2], over.as_ref());
     check([over.clone(), None, longer.clone()], &[0, 2], longer.as_ref());
-    let (asked, _, fault) = run(&tiers[..1], LIMITS, Closed::default(), Instant::now(), |_| Err(overflow()));
+    let (asked, _, fault) =
+        run(&tiers[..1], LIMITS, Closed::default(), Instant::now(), |_| Err(overflow()));
     assert_eq!((asked.as_slice(), fault), (&[0][..], over));
 }
 
@@ -174,7 +170,10 @@ fn tiers() -> impl Strategy<Value = Vec<Tier>> {
             tiers
                 .into_iter()
                 .map(|(weights, is_long)| Tier {
-                    targets: weights.into_iter().map(|weight| (next.next().unwrap(), weight)).collect(),
+                    targets: weights
+                        .into_iter()
+                        .map(|weight| (next.next().unwrap(), weight))
+                        .collect(),
                     is_long,
                 })
                 .collect()

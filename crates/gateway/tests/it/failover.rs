@@ -21,7 +21,10 @@ const FAILURES: [(&str, &str); 14] = [
     ("425", r#"{ status = 425, body = "" }"#),
     ("HTML under 200", r#"{ raw = "<html>Welcome</html>" }, { end = true }"#),
     ("an empty body", r#"{ raw = "" }, { end = true }"#),
-    ("an error in the stream", r#"{ raw = "data: {\"error\":{\"message\":\"overloaded\",\"code\":503}}\n\n" }"#),
+    (
+        "an error in the stream",
+        r#"{ raw = "data: {\"error\":{\"message\":\"overloaded\",\"code\":503}}\n\n" }"#,
+    ),
     ("a cut before anything", r#"{ raw = ": hi\n\n" }, { cut = true }"#),
     ("silence", "{ hang = true }"),
     ("an empty turn", r#"{ text = "" }"#),
@@ -43,7 +46,11 @@ async fn answers(bench: &Bench, what: &str) {
     let response = bench.ask("m", true).await;
     assert_eq!(response.status(), 200, "{what}");
     let folded = fold(&response.text().await.unwrap());
-    assert_eq!((folded.text.as_str(), folded.done, folded.error.as_deref()), ("Hello", true, None), "{what}");
+    assert_eq!(
+        (folded.text.as_str(), folded.done, folded.error.as_deref()),
+        ("Hello", true, None),
+        "{what}"
+    );
     assert_eq!(folded.calls.len(), 1, "{what}");
     assert_eq!(folded.finish.as_deref(), Some("tool_calls"), "{what}");
 
@@ -134,7 +141,8 @@ async fn when_all_fail_the_first_error_is_told() {
         // The second request leaves the first target alone, as that asked.
         let expected = if stream { 429 } else { 502 };
         assert_eq!(response.status(), expected);
-        let after = response.headers().get("retry-after").map(|after| after.to_str().unwrap().to_owned());
+        let after =
+            response.headers().get("retry-after").map(|after| after.to_str().unwrap().to_owned());
         assert_eq!(after.as_deref(), stream.then_some("9"));
         let body: Value = json_of(response).await;
         let message = body["error"]["message"].as_str().unwrap();
@@ -197,7 +205,9 @@ async fn a_context_that_is_too_long_goes_to_the_tier_for_it() {
     let bench = Bench::of(&config).await;
     let response = bench.ask("m", true).await;
     assert_eq!(response.status(), 400);
-    let with_long = format!("{config}[[model.tier]]\nlong_context = true\ntargets = [{{ provider = \"c\" }}]\n");
+    let with_long = format!(
+        "{config}[[model.tier]]\nlong_context = true\ntargets = [{{ provider = \"c\" }}]\n"
+    );
     answers(&Bench::of(&with_long).await, "too long").await;
     assert_eq!((short.hits().await, spare.hits().await, long.hits().await), (3, 0, 2));
 }
@@ -218,7 +228,11 @@ async fn every_target_is_sent_its_own_model_in_its_own_dialect() {
     );
     let bench = Bench::of(&config).await;
     let folded = fold(&bench.ask("x/m", true).await.text().await.unwrap());
-    assert_eq!((folded.calls.len(), folded.finish.as_deref()), (1, Some("tool_calls")), "{folded:?}");
+    assert_eq!(
+        (folded.calls.len(), folded.finish.as_deref()),
+        (1, Some("tool_calls")),
+        "{folded:?}"
+    );
     let (native, taught) = (first.requests().await.remove(0), second.requests().await.remove(0));
     assert_eq!((&native["model"], &taught["model"]), (&"vendor/m".into(), &"m".into()));
     assert!(native["tools"].is_array() && taught.get("tools").is_none());
@@ -228,7 +242,8 @@ async fn every_target_is_sent_its_own_model_in_its_own_dialect() {
 
 #[tokio::test]
 async fn a_target_that_keeps_failing_is_left_alone_and_comes_back() {
-    let (first, second) = (Upstream::new(r#"{ status = 500, body = "" }"#).await, Upstream::new(GOOD).await);
+    let (first, second) =
+        (Upstream::new(r#"{ status = 500, body = "" }"#).await, Upstream::new(GOOD).await);
     let config = format!(
         "{}{}[breaker]\nfailures = 3\nopen_ms = 300\n[[model]]\nname = \"m\"\n[[model.tier]]\ntargets = \
          [{{ provider = \"a\" }}]\n[[model.tier]]\ntargets = [{{ provider = \"b\" }}]\n",

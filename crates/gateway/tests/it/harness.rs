@@ -94,7 +94,8 @@ impl Upstream {
 
     /// One of another model.
     pub(crate) async fn of(model: &str, steps: &str) -> Self {
-        let script = format!("name = \"{model}\"\nabout = \"a test\"\n[[replies]]\nsteps = [{steps}]\n");
+        let script =
+            format!("name = \"{model}\"\nabout = \"a test\"\n[[replies]]\nsteps = [{steps}]\n");
         let mut scripts = Scripts::default();
         scripts.add(Script::parse(&script).unwrap()).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
