@@ -201,7 +201,7 @@ impl Failover {
             match gate.admit(target, now) {
                 Ok(permit) => return self.ask(at, permit),
                 Err(until) if closed.is_none_or(|(first, _)| until < first) => {
-                    closed = Some((until, at))
+                    closed = Some((until, at));
                 }
                 Err(_) => {}
             }
