@@ -17,7 +17,7 @@ mod server;
 mod target;
 
 pub use config::{
-    BreakerConfig, Config, ConfigError, Dialect, ModelConfig, Origin, ProviderConfig, TargetConfig,
+    BreakerConfig, Config, ConfigError, Dialect, LocalServer, ModelConfig, Origin, ProviderConfig, TargetConfig,
     TierConfig,
 };
 pub use route::{RouteRow, Routes};

@@ -18,7 +18,11 @@ struct Server {
 
 impl Server {
     fn start(command: &mut Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        Self::with_log(command, Stdio::null())
+    }
+
+    fn with_log(command: &mut Command, log: Stdio) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim_end().strip_prefix("listening on http://").unwrap().to_owned();
@@ -153,6 +157,48 @@ fn a_second_signal_ends_it_at_once() {
     assert_eq!(serve.child.try_wait().unwrap(), None, "the running turn was not waited for");
     serve.send("TERM");
     assert_eq!(serve.child.wait().unwrap().code(), Some(130));
+}
+
+/// The file lies elsewhere than its name, so that only the signal can tell of a change.
+#[cfg(unix)]
+#[test]
+fn a_hangup_reads_the_configuration_again() {
+    let model = |name: &str| {
+        format!(
+            "demo = false\n[[provider]]\nname = \"p\"\nbase_url = \"http://127.0.0.1:1/v1\"\n\
+             [[model]]\nname = \"{name}\"\nprovider = \"p\"\n"
+        )
+    };
+    let place = file("elsewhere/real.toml", model("first").as_bytes());
+    let link = crate::program::folder("linked").join("callgate.toml");
+    let _ = std::fs::remove_file(&link);
+    std::os::unix::fs::symlink(&place, &link).unwrap();
+    let log_path = file("elsewhere/serve.log", b"");
+    let log = std::fs::File::create(&log_path).unwrap();
+    let mut serve = command();
+    serve.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(&link);
+    let serve = Server::with_log(&mut serve, Stdio::from(log));
+    let becomes = |what: &str, holds: &dyn Fn() -> bool| {
+        let began = std::time::Instant::now();
+        while !holds() {
+            assert!(began.elapsed() < Duration::from_secs(20), "{what}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let lists = |name: &str| serve.ask("GET", "/v1/models", "").contains(name);
+    becomes("it serves", &|| lists("first"));
+
+    std::fs::write(&place, model("second")).unwrap();
+    serve.send("HUP");
+    becomes("it lists the new model", &|| lists("second") && !lists("first"));
+    std::fs::write(&place, model("third").replace("base_url", "base_ulr")).unwrap();
+    serve.send("HUP");
+    let expected =
+        format!("{}:4:1: unknown key `base_ulr`; did you mean `base_url`?", link.display());
+    becomes("it says what is wrong", &|| {
+        std::fs::read_to_string(&log_path).unwrap().contains(&expected)
+    });
+    assert!(lists("second"), "a bad file changes nothing");
 }
 
 #[test]

@@ -26,33 +26,34 @@ pub struct ModelConfig {
     /// The targets, if they are several: `[[model.tier]]` with `targets`.
     #[serde(default, rename = "tier")]
     pub tiers: Vec<TierConfig>,
-    /// How often a request is sent before the client is told that it failed: 1 to 6.
+    /// How often a request is sent, to all targets together, before the client is told that it failed.
     #[serde(default = "attempts")]
     #[schemars(range(min = 1, max = 6))]
     pub attempts: u32,
     /// The longest `Retry-After` that is waited for when no other target is left, in milliseconds.
     #[serde(default = "retry_wait_ms")]
     pub retry_wait_ms: u64,
-    /// How the model writes calls: `native`, or a dialect.
+    /// How the model writes calls: by the provider's API, or as text in a dialect.
     #[serde(default)]
     pub dialect: Dialect,
-    /// When the calls of a block count: `block` or `call`.
+    /// When the calls of a block count: all at its end, or each at its own.
     #[serde(default, deserialize_with = "commit")]
     #[schemars(with = "CommitName")]
     pub commit: Commit,
-    /// When calls go out: `turn` or `call`.
+    /// When calls go out: at the end of the turn, or each as soon as it is valid.
     #[serde(default)]
     pub release: Release,
-    /// What a broken call in text does: `error` or `text`.
+    /// What a broken call in text does: it ends the turn with an error, or is only recorded.
     #[serde(default)]
     pub on_violation: OnViolation,
-    /// What a call with a bad name or bad arguments does: `error` or `forward`.
+    /// What a call with a bad name or bad arguments does: it ends the turn with an error, or goes out
+    /// unchanged.
     #[serde(default)]
     pub on_invalid: OnInvalid,
-    /// How far arguments are checked: `schema`, `json`, `off`.
+    /// How far arguments are checked.
     #[serde(default)]
     pub validate: Validate,
-    /// Whether calls that stand only in reasoning count: `if_blank` or `never`.
+    /// Whether calls that stand only in reasoning count: if there is no visible text, or never.
     #[serde(default)]
     pub reasoning_calls: ReasoningCalls,
     /// Whether a call runs although it is in doubt where a raw value of it ends (`minimax`,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 
 use callgate_upstream::{HttpOptions, Secret, Timeouts};
 use callgate_wire::Api;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
 use super::{millis, parsed};
@@ -15,9 +15,9 @@ use super::{millis, parsed};
 pub struct ProviderConfig {
     /// Its name in `[[model]]` and in messages.
     pub name: String,
-    /// Its API: `chat`, `responses` or `messages`.
+    /// Its API.
     #[serde(default = "chat", deserialize_with = "parsed")]
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "wires")]
     pub wire: Api,
     /// Everything in front of the API's path, such as `http://127.0.0.1:8080/v1`.
     pub base_url: String,
@@ -103,6 +103,10 @@ impl fmt::Debug for ProviderConfig {
 
 fn chat() -> Api {
     Api::Chat
+}
+
+fn wires(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": Api::ALL.map(Api::name) })
 }
 
 fn connect_ms() -> u64 {
