@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import OpenAI from 'openai';
 
-import { DIALECTS, TEXT_DIALECTS, startAll, until } from './harness.mjs';
+import { DIALECTS, TEXT_DIALECTS, failure, startAll, until } from './harness.mjs';
 import { TOOLS, WEATHER } from './tools.mjs';
 
 const user = [{ role: 'user', content: 'How is the weather in Zürich?' }];
@@ -17,16 +17,6 @@ before(async () => {
 after(async () => {
   await all?.stop();
 });
-
-/** The error that the promise ends in. */
-async function failure(promise) {
-  try {
-    await promise;
-  } catch (error) {
-    return error;
-  }
-  assert.fail('no error');
-}
 
 for (const dialect of DIALECTS) {
   describe(dialect, () => {
@@ -139,13 +129,7 @@ for (const dialect of DIALECTS) {
     });
 
     test('text arrives while the provider writes; leaving cancels it', async () => {
-      let before = -1;
-      await until('earlier tests are counted', 5000, async () => {
-        const seen = before;
-        before = await all.cancelled();
-        await new Promise((resolve) => setTimeout(resolve, 100));
-        return before === seen;
-      });
+      const before = await all.settled();
       const stream = await ask({ model: `${dialect}/hang`, stream: true });
       let text = '';
       for await (const chunk of stream) {

@@ -2,9 +2,11 @@
 // It decides nothing about what is right: that is the tests' part. Every wait here has a limit.
 
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import path from 'node:path';
+import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 
 const E2E = path.resolve(import.meta.dirname, '..');
@@ -14,6 +16,11 @@ const REQUEST_MS = 30_000;
 
 export const DIALECTS = ['xml', 'ctl-heredoc', 'native'];
 export const TEXT_DIALECTS = ['xml', 'ctl-heredoc'];
+
+/** The APIs that a gateway in front of another gateway has for its provider's. */
+const RELAYED = ['responses', 'messages'];
+/** All APIs of providers. */
+export const WIRES = ['chat', ...RELAYED];
 
 const running = new Set();
 process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
@@ -57,29 +64,64 @@ export async function start(...args) {
   };
 }
 
-/** The scripted provider with all scripts, and a gateway for each dialect. */
+/** The scripted provider with all scripts, and for each API of a provider a gateway of each dialect. */
 export async function startAll() {
   const folder = path.join(E2E, 'scripts');
   const scripts = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.toml')).sort();
   const provider = await start('script', ...scripts.map((name) => path.join(folder, name)), '--listen', '127.0.0.1:0');
-  const gateways = {};
-  for (const dialect of DIALECTS) {
-    gateways[dialect] = await start(
-      'serve', '--upstream', `${provider.url}/v1`, '--wire', 'chat', '--dialect', dialect, '--listen', '127.0.0.1:0',
-    );
+  const serve = (url, wire, ...rest) =>
+    start('serve', '--upstream', `${url}/v1`, '--wire', wire, ...rest, '--listen', '127.0.0.1:0');
+  const gateways = { chat: {} };
+  for (const dialect of DIALECTS) gateways.chat[dialect] = await serve(provider.url, 'chat', '--dialect', dialect);
+  for (const wire of RELAYED) {
+    gateways[wire] = {};
+    for (const dialect of DIALECTS) gateways[wire][dialect] = await serve(gateways.chat[dialect].url, wire);
   }
+  const cancelled = async () => (await provider.get('/cancelled')).cancelled;
+  // The clients never repeat a request, so that a test sees each failure.
+  const options = { apiKey: 'e2e', maxRetries: 0, timeout: REQUEST_MS };
   return {
     provider,
-    /** The official client; it never repeats a request, so that a test sees each failure. */
-    client: (dialect) =>
-      new OpenAI({ baseURL: `${gateways[dialect].url}/v1`, apiKey: 'e2e', maxRetries: 0, timeout: REQUEST_MS }),
+    /** The official client of Chat Completions and Responses. */
+    client: (dialect, wire = 'chat') => new OpenAI({ baseURL: `${gateways[wire][dialect].url}/v1`, ...options }),
+    /** The official client of Messages. */
+    messages: (dialect, wire = 'chat') => new Anthropic({ baseURL: gateways[wire][dialect].url, ...options }),
+    /** The bodies of the requests that hold the mark, as the scripted provider saw them, oldest first. */
+    requests: async (mark) =>
+      (await provider.get('/requests')).filter(({ body }) => body.includes(mark)).map(({ body }) => JSON.parse(body)),
     /** How many replies were left before their end. */
-    cancelled: async () => (await provider.get('/cancelled')).cancelled,
+    cancelled,
+    /** The same, once nothing of an earlier test is still being counted. */
+    async settled() {
+      let seen = -1;
+      await until('earlier tests are counted', 5000, async () => {
+        const before = seen;
+        seen = await cancelled();
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        return seen === before;
+      });
+      return seen;
+    },
     async stop() {
-      await Promise.all([...Object.values(gateways), provider].map((server) => server.stop()));
+      const served = Object.values(gateways).flatMap((servers) => Object.values(servers));
+      await Promise.all([...served, provider].map((server) => server.stop()));
     },
   };
 }
+
+/** The error that the promise ends in; one that gives a value is a failed test. */
+export async function failure(promise) {
+  let value;
+  try {
+    value = await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error(`no error, but ${JSON.stringify(value)?.slice(0, 500)}`);
+}
+
+/** A word that finds a test's requests among all that the provider saw. */
+export const newMark = () => `mark-${randomUUID().slice(0, 12)}`;
 
 /** Waits for the condition. */
 export async function until(what, ms, condition) {

@@ -1,4 +1,4 @@
-// The tools that the tests declare.
+// The tools that the tests declare, and what they give them.
 
 const tool = (name, description, required, properties) => ({
   type: 'function',
@@ -20,3 +20,10 @@ export const WRITE_FILE = tool('write_file', 'Writes a text file.', ['path', 'co
 });
 
 export const TOOLS = [WEATHER, WRITE_FILE];
+
+/** A result that no layer may read as markup. */
+export const RESULT = '{"degrees": 21, "sky": "clear < cloudy & \u{1f324}"}';
+
+/** A picture of one pixel, as PNG in base64. */
+export const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
