@@ -8,11 +8,12 @@ use callgate_wire::Api;
 
 use super::{Config, LocalServer, ModelConfig, ProviderConfig};
 
-/// A public provider with an OpenAI-compatible API, as its documentation gives it.
+/// A public provider, as its documentation gives it.
 struct Vendor {
     name: &'static str,
     variable: &'static str,
     base_url: &'static str,
+    wire: Api,
     /// What the names of its models begin with, if no other vendor's do.
     models: &'static [&'static str],
 }
@@ -22,48 +23,56 @@ const VENDORS: [Vendor; 8] = [
         name: "openai",
         variable: "OPENAI_API_KEY",
         base_url: "https://api.openai.com/v1",
+        wire: Api::Chat,
         models: &["gpt-", "chatgpt-", "codex-", "o1", "o3", "o4"],
     },
     Vendor {
         name: "anthropic",
         variable: "ANTHROPIC_API_KEY",
         base_url: "https://api.anthropic.com/v1",
+        wire: Api::Messages,
         models: &["claude-"],
     },
     Vendor {
         name: "gemini",
         variable: "GEMINI_API_KEY",
         base_url: "https://generativelanguage.googleapis.com/v1beta/openai",
+        wire: Api::Chat,
         models: &["gemini-"],
     },
     Vendor {
         name: "deepseek",
         variable: "DEEPSEEK_API_KEY",
         base_url: "https://api.deepseek.com/v1",
+        wire: Api::Chat,
         models: &["deepseek-"],
     },
     Vendor {
         name: "mistral",
         variable: "MISTRAL_API_KEY",
         base_url: "https://api.mistral.ai/v1",
+        wire: Api::Chat,
         models: &["mistral-", "codestral-", "devstral-", "magistral-"],
     },
     Vendor {
         name: "xai",
         variable: "XAI_API_KEY",
         base_url: "https://api.x.ai/v1",
+        wire: Api::Chat,
         models: &["grok-"],
     },
     Vendor {
         name: "groq",
         variable: "GROQ_API_KEY",
         base_url: "https://api.groq.com/openai/v1",
+        wire: Api::Chat,
         models: &[],
     },
     Vendor {
         name: "openrouter",
         variable: "OPENROUTER_API_KEY",
         base_url: "https://openrouter.ai/api/v1",
+        wire: Api::Chat,
         models: &[],
     },
 ];
@@ -82,7 +91,7 @@ impl Config {
         for vendor in &VENDORS {
             let key = environment(vendor.variable).filter(|key| !key.trim().is_empty());
             let Some(key) = key else { continue };
-            let provider = ProviderConfig::new(vendor.name, Api::Chat, vendor.base_url);
+            let provider = ProviderConfig::new(vendor.name, vendor.wire, vendor.base_url);
             let models = vendor.models.iter().map(|beginning| format!("{beginning}*"));
             config.add_provider(ProviderConfig { key: Some(key), ..provider }, models);
         }
