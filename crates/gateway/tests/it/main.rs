@@ -5,6 +5,7 @@
 mod docs;
 mod failover;
 mod harness;
+mod matrix;
 mod paths;
 mod reload;
 mod turns;
