@@ -121,6 +121,7 @@ async fn servers_of_this_machine_are_found_by_their_models() {
     let began = Instant::now();
     let found = LocalServer::find_at(&places).await;
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
-    let found: Vec<_> = found.iter().map(|it| (it.provider.name.as_str(), it.models.as_slice())).collect();
+    let found: Vec<_> =
+        found.iter().map(|it| (it.provider.name.as_str(), it.models.as_slice())).collect();
     assert_eq!(found, [("c", &["m".to_owned()][..])]);
 }
