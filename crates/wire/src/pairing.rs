@@ -3,7 +3,7 @@
 //! Calls of the last message may be unanswered, and a result may come twice: neither leaves a
 //! question open. It words no fault: how a call and its result are called is each API's.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::{Message, Part, Role};
 
@@ -33,26 +33,33 @@ pub(crate) enum Broken<'m> {
 /// Checks that every result has an earlier call, and every call its result before the next turn.
 pub(crate) fn check(messages: &[Message]) -> Result<(), Broken<'_>> {
     let mut known: HashSet<&str> = HashSet::new();
-    // Where the calls came that no result has answered yet: message, call, id.
-    let mut open: Vec<(usize, usize, &str)> = Vec::new();
+    // The calls of this turn: message, call, id, and whether nothing has answered it yet.
+    let mut calls: Vec<(usize, usize, &str, bool)> = Vec::new();
+    // Which of them an id stands for and are open.
+    let mut open: HashMap<&str, Vec<usize>> = HashMap::new();
     for (at, message) in messages.iter().enumerate() {
-        if let (Role::User | Role::Assistant, Some(first)) = (message.role, open.first()) {
-            let (message, call, id) = *first;
-            return Err(Broken::Unanswered { message, call, id, next: at });
+        if matches!(message.role, Role::User | Role::Assistant) {
+            if let Some((message, call, id, _)) = calls.iter().find(|(.., is_open)| *is_open) {
+                return Err(Broken::Unanswered { message: *message, call: *call, id, next: at });
+            }
+            calls.clear();
         }
-        let mut calls = 0;
+        let mut count = 0;
         for part in &message.parts {
             match part {
                 Part::Call { id, .. } => {
                     known.insert(id);
-                    open.push((at, calls, id));
-                    calls += 1;
+                    open.entry(id).or_default().push(calls.len());
+                    calls.push((at, count, id, true));
+                    count += 1;
                 }
                 Part::Result { call_id, .. } => {
                     if !known.contains(call_id.as_str()) {
                         return Err(Broken::Orphan { message: at, id: call_id });
                     }
-                    open.retain(|(_, _, id)| id != call_id);
+                    for call in open.remove(call_id.as_str()).unwrap_or_default() {
+                        calls[call].3 = false;
+                    }
                 }
                 _ => {}
             }

@@ -343,6 +343,8 @@ fn text_block(text: &str) -> String {
 #[derive(Default)]
 struct Calls {
     used: HashSet<String>,
+    /// The number that makes the next call of an id one of its own.
+    counts: HashMap<String, u64>,
     /// What the calls without a result are called here, by what the client calls them.
     open: HashMap<String, VecDeque<String>>,
 }
@@ -351,12 +353,12 @@ impl Calls {
     /// The id of a new call. `id` is the client's, `fit` the one that the API takes.
     fn open(&mut self, id: &str, fit: &str) -> String {
         let mut own = fit.to_owned();
-        let mut count = 2_u64;
         while !self.used.insert(own.clone()) {
+            let count = self.counts.entry(fit.to_owned()).or_insert(1);
+            *count += 1;
             let suffix = format!("_{count}");
             let room = fit.floor_char_boundary(ID_MAX.saturating_sub(suffix.len()));
             own = format!("{}{suffix}", &fit[..room]);
-            count += 1;
         }
         self.open.entry(id.to_owned()).or_default().push_back(own.clone());
         own

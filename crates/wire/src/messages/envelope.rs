@@ -6,7 +6,11 @@
 use serde_json::value::RawValue;
 
 use super::usage;
-use crate::{Usage, object::Object, raw};
+use crate::{
+    Usage,
+    object::{Named, Object},
+    raw,
+};
 
 /// Members of a message that are written from what the turn says.
 const OWN: [&str; 9] =
@@ -20,10 +24,10 @@ pub(super) struct Envelope {
     /// The provider's counts at the beginning.
     usage: Option<String>,
     /// Further members of the message.
-    extra: Vec<(String, String)>,
+    extra: Named,
     /// Further members of the event with the stop reason, and of its `delta`. The message has both.
-    rest: Vec<(String, String)>,
-    delta: Vec<(String, String)>,
+    rest: Named,
+    delta: Named,
 }
 
 impl Envelope {
@@ -33,7 +37,7 @@ impl Envelope {
         if name == "usage" {
             self.usage = Some(json);
         } else if !OWN.contains(&name) {
-            set(&mut self.extra, name, json);
+            self.extra.set(name, json);
         }
     }
 
@@ -44,18 +48,18 @@ impl Envelope {
             match (name, raw::Object::parse(value)) {
                 ("delta", Ok(delta)) => {
                     for (name, value) in delta.members() {
-                        set(&mut self.delta, name, raw::one_line(value).into_owned());
+                        self.delta.set(name, raw::one_line(value));
                     }
                 }
                 ("type" | "usage", _) => {}
-                _ => set(&mut self.rest, name, raw::one_line(value).into_owned()),
+                _ => self.rest.set(name, raw::one_line(value)),
             }
         }
     }
 
     /// What the provider said with the end, as JSON text.
     pub(super) fn said(&self, name: &str) -> Option<&str> {
-        self.delta.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.delta.get(name)
     }
 
     /// The message as it is when nothing of it has come.
@@ -64,7 +68,7 @@ impl Envelope {
         let mut message = self.head("[]");
         message.raw("stop_reason", "null").raw("stop_sequence", "null");
         message.raw("usage", &usage::completed(usage));
-        for (name, value) in &self.extra {
+        for (name, value) in self.extra.iter() {
             message.raw(name, value);
         }
         message.json()
@@ -76,11 +80,10 @@ impl Envelope {
         message.text("stop_reason", reason);
         message.raw("stop_sequence", self.said("stop_sequence").unwrap_or("null"));
         message.raw("usage", &usage::written(usage));
-        let ends = self.delta.iter().chain(&self.rest);
-        let is_later =
-            |name: &str| self.delta.iter().chain(&self.rest).any(|(later, _)| later == name);
+        let ends = self.delta.iter().chain(self.rest.iter());
+        let is_later = |name: &str| self.delta.get(name).or_else(|| self.rest.get(name)).is_some();
         let begins = self.extra.iter().filter(|(name, _)| !is_later(name));
-        for (name, value) in begins.chain(ends.filter(|(name, _)| !OWN.contains(&name.as_str()))) {
+        for (name, value) in begins.chain(ends.filter(|(name, _)| !OWN.contains(name))) {
             message.raw(name, value);
         }
         message.json()
@@ -91,15 +94,15 @@ impl Envelope {
         let mut delta = Object::default();
         delta.text("stop_reason", reason);
         delta.raw("stop_sequence", self.said("stop_sequence").unwrap_or("null"));
-        for (name, value) in &self.delta {
-            if !OWN.contains(&name.as_str()) {
+        for (name, value) in self.delta.iter() {
+            if !OWN.contains(&name) {
                 delta.raw(name, value);
             }
         }
         let mut event = Object::default();
         event.text("type", "message_delta").raw("delta", &delta.json());
         event.raw("usage", &usage::written(usage));
-        for (name, value) in &self.rest {
+        for (name, value) in self.rest.iter() {
             if name != "delta" {
                 event.raw(name, value);
             }
@@ -148,11 +151,4 @@ impl Envelope {
 
 fn quoted(text: &str) -> String {
     serde_json::json!(text).to_string()
-}
-
-fn set(members: &mut Vec<(String, String)>, name: &str, json: String) {
-    match members.iter_mut().find(|(known, _)| known == name) {
-        Some((_, value)) => *value = json,
-        None => members.push((name.to_owned(), json)),
-    }
 }

@@ -8,7 +8,7 @@ use crate::{
     Fault,
     chat::{error::protocol, view::Any},
     escape::Unescape,
-    object::Object,
+    object::{Named, Object},
 };
 
 /// A larger block is a broken provider's.
@@ -20,7 +20,7 @@ pub(super) struct Folded {
     /// As it began; it is the whole block if nothing comes.
     began: Box<RawValue>,
     /// Its members once something has come.
-    members: Option<Vec<(String, String)>>,
+    members: Option<Named>,
     input: String,
     halves: Unescape,
     bytes: usize,
@@ -48,12 +48,13 @@ impl Folded {
         }
         let began = &self.began;
         let members = self.members.get_or_insert_with(|| members(began));
-        for (name, value) in self::members(delta) {
-            match name.as_str() {
+        let Any { members: more } = serde_json::from_str(delta.get()).unwrap_or_default();
+        for (name, value) in more {
+            match name.as_ref() {
                 "type" => {}
-                "partial_json" => self.halves.push(&value, &mut self.input),
+                "partial_json" => self.halves.push(value.get(), &mut self.input),
                 "citation" => grow(members, "citations", &format!("[{value}]")),
-                name => grow(members, name, &value),
+                name => grow(members, name, value.get()),
             }
         }
         Ok(())
@@ -70,29 +71,29 @@ impl Folded {
                 true => self.input,
                 false => serde_json::json!(self.input).to_string(),
             };
-            members.retain(|(name, _)| name != "input");
-            members.push(("input".to_owned(), input));
+            members.set("input", input);
         }
         let mut block = Object::default();
-        for (name, value) in &members {
+        for (name, value) in members.iter() {
             block.raw(name, value);
         }
         RawValue::from_string(block.json()).unwrap_or(self.began)
     }
 }
 
-fn members(raw: &RawValue) -> Vec<(String, String)> {
+fn members(raw: &RawValue) -> Named {
     let Any { members } = serde_json::from_str(raw.get()).unwrap_or_default();
-    let owned = |(name, value): (std::borrow::Cow<'_, str>, &RawValue)| {
-        (name.into_owned(), value.get().to_owned())
-    };
-    members.into_iter().map(owned).collect()
+    let mut named = Named::default();
+    for (name, value) in members {
+        named.set(&name, value.get());
+    }
+    named
 }
 
 /// Joins a member as a client joins deltas: strings and arrays are continued.
-fn grow(members: &mut Vec<(String, String)>, name: &str, value: &str) {
-    let Some((_, known)) = members.iter_mut().rev().find(|(known, _)| known == name) else {
-        members.push((name.to_owned(), value.to_owned()));
+fn grow(members: &mut Named, name: &str, value: &str) {
+    let Some(known) = members.get_mut(name) else {
+        members.set(name, value);
         return;
     };
     let is_text = |json: &str| json.len() >= 2 && json.starts_with('"');

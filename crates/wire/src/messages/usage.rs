@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::{
     Usage,
     chat::view::{Any, count},
-    object::Object,
+    object::{Named, Object},
     raw,
 };
 
@@ -18,7 +18,7 @@ const INPUT: [&str; 3] = ["input_tokens", "cache_creation_input_tokens", "cache_
 /// The counts of one reply so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
-    members: Vec<(String, Box<RawValue>)>,
+    members: Named,
 }
 
 impl Counts {
@@ -30,12 +30,16 @@ impl Counts {
             if value.get() == "null" {
                 continue;
             }
-            match self.members.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, known)) if value.get() == "0" && count(Some(known)).is_some() => {}
-                Some((_, known)) => *known = value.to_owned(),
-                None => self.members.push((name.into_owned(), value.to_owned())),
+            let is_forgotten = value.get() == "0" && self.count(&name).is_some();
+            if !is_forgotten {
+                self.members.set(&name, value.get());
             }
         }
+    }
+
+    fn count(&self, name: &str) -> Option<u64> {
+        let raw: &RawValue = serde_json::from_str(self.members.get(name)?).ok()?;
+        count(Some(raw))
     }
 
     /// All of them; `None` if the provider sent none.
@@ -44,13 +48,10 @@ impl Counts {
             return None;
         }
         let mut raw = Object::default();
-        for (name, value) in &self.members {
-            raw.raw(name, value.get());
+        for (name, value) in self.members.iter() {
+            raw.raw(name, value);
         }
-        let of = |name: &str| {
-            let found = self.members.iter().find(|(known, _)| known == name);
-            found.and_then(|(_, value)| count(Some(value))).unwrap_or(0)
-        };
+        let of = |name: &str| self.count(name).unwrap_or(0);
         Some(Usage {
             input: INPUT.iter().fold(0, |sum: u64, name| sum.saturating_add(of(name))),
             output: of("output_tokens"),

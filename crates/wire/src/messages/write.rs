@@ -3,6 +3,8 @@
 //! It writes what the canonical request says; further members that a provider wants are the caller's
 //! to add.
 
+use std::collections::HashSet;
+
 use super::{compose::Composer, effort, model::Model};
 use crate::{
     Format, Parameters, Places, Request, ToolChoice, ToolDeclaration,
@@ -74,11 +76,13 @@ pub fn write(
 
 /// Writes the tools and the choice among them.
 fn tools(request: &Request, body: &mut Object, losses: &mut Vec<Loss>) {
-    let allowed = match &request.tool_choice {
-        ToolChoice::Allowed { names, .. } => Some(names),
+    let allowed: Option<HashSet<&str>> = match &request.tool_choice {
+        ToolChoice::Allowed { names, .. } => Some(names.iter().map(String::as_str).collect()),
         _ => None,
     };
-    let is_sent = |tool: &&ToolDeclaration| allowed.is_none_or(|names| names.contains(&tool.name));
+    let is_sent = |tool: &&ToolDeclaration| {
+        allowed.as_ref().is_none_or(|names| names.contains(tool.name.as_str()))
+    };
     let sent: Vec<_> = request.tools.iter().filter(is_sent).map(tool).collect();
     if sent.is_empty() {
         if !matches!(request.tool_choice, ToolChoice::Auto | ToolChoice::None) {
