@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 
 import { DIALECTS, TEXT_DIALECTS, WIRES, failure, newMark, startAll, until } from './harness.mjs';
-import { PIXEL, RESULT, TOOLS } from './tools.mjs';
+import { LONG, PIXEL, RESULT, TOOLS } from './tools.mjs';
 
 /** The same tools as this API declares them. */
 const DECLARED = TOOLS.map(({ function: { name, description, parameters } }) => ({
@@ -89,6 +89,7 @@ async function fold(events, turn) {
   }
   assert.deepEqual(turn.kinds.slice(-2), ['message_delta', 'message_stop']);
   turn.message = message;
+  turn.inputs = inputs;
 }
 
 const textOf = ({ message }) =>
@@ -259,14 +260,23 @@ for (const wire of WIRES) {
     });
   }
 
+  for (const [way, take] of Object.entries(WAYS)) {
+    test(`arguments over ${wire} are what was written, ${way}`, async () => {
+      const request = { model: 'native/layout', max_tokens: 1024, tools: DECLARED, messages: user('Begin.') };
+      const turn = good(await take(all.messages('native', wire), request));
+      const written = await all.written('native/layout');
+      assert.deepEqual(callsOf(turn).map((call) => call.input), [JSON.parse(written)]);
+      // Streamed, even their text is; a whole reply of this API has only their value.
+      if (way === 'stream') assert.deepEqual(turn.inputs, [written]);
+    });
+  }
+
   test(`a megabyte of argument over ${wire} arrives as it was written`, async () => {
-    const request = { model: 'xml/long', max_tokens: 1_000_000, tools: DECLARED, messages: user('Begin.'), stream: true };
-    const turn = await turnOf(async (turn) =>
-      fold(await all.messages('xml', wire).messages.create(request, { timeout: 100_000 }), turn),
-    );
-    const [{ input }] = callsOf(good(turn));
+    const request = { model: 'xml/long', max_tokens: 1_000_000, tools: DECLARED, messages: user('Begin.') };
+    const message = await all.messages('xml', wire).messages.stream(request, { timeout: 100_000 }).finalMessage();
+    const [{ input }] = callsOf(good({ message }));
     assert.equal(input.path, 'a');
-    assert.ok(input.content === '0123456789 <b>\n'.repeat(65536), `${input.content.length} characters, or other ones`);
+    assert.ok(input.content === LONG, `${input.content.length} characters, or other ones`);
   });
 
   test(`tokens are counted over ${wire}`, async () => {
