@@ -86,6 +86,12 @@ export async function startAll() {
     client: (dialect, wire = 'chat') => new OpenAI({ baseURL: `${gateways[wire][dialect].url}/v1`, ...options }),
     /** The official client of Messages. */
     messages: (dialect, wire = 'chat') => new Anthropic({ baseURL: gateways[wire][dialect].url, ...options }),
+    /** What the scripted provider writes as arguments of the first call, without a gateway. */
+    async written(model) {
+      const direct = new OpenAI({ baseURL: `${provider.url}/v1`, ...options });
+      const reply = await direct.chat.completions.create({ model, messages: [{ role: 'user', content: 'Begin.' }] });
+      return reply.choices[0].message.tool_calls[0].function.arguments;
+    },
     /** The bodies of the requests that hold the mark, as the scripted provider saw them, oldest first. */
     requests: async (mark) =>
       (await provider.get('/requests')).filter(({ body }) => body.includes(mark)).map(({ body }) => JSON.parse(body)),

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import OpenAI from 'openai';
 
 import { DIALECTS, TEXT_DIALECTS, WIRES, failure, newMark, startAll, until } from './harness.mjs';
-import { PIXEL, RESULT, TOOLS } from './tools.mjs';
+import { LONG, PIXEL, RESULT, TOOLS } from './tools.mjs';
 
 /** The same tools as this API declares them. */
 const FLAT = TOOLS.map(({ function: declared }) => ({ type: 'function', strict: false, ...declared }));
@@ -249,6 +249,15 @@ for (const wire of WIRES) {
     });
   }
 
+  for (const [way, take] of Object.entries(WAYS)) {
+    test(`arguments keep their layout over ${wire}, ${way}`, async () => {
+      const turn = good(await take(all.client('native', wire), { model: 'native/layout', tools: FLAT, input: 'Begin.' }));
+      const written = await all.written('native/layout');
+      assert.deepEqual(itemsOf(turn, 'function_call').map((call) => call.arguments), [written]);
+      assert.notEqual(written, JSON.stringify(JSON.parse(written)));
+    });
+  }
+
   test(`a megabyte of argument over ${wire} arrives as it was written`, async () => {
     const request = { model: 'xml/long', tools: FLAT, input: 'Begin.', stream: true };
     const turn = await turnOf(async (turn) =>
@@ -257,7 +266,7 @@ for (const wire of WIRES) {
     const [call] = itemsOf(good(turn), 'function_call');
     const { path, content } = argumentsOf(call);
     assert.equal(path, 'a');
-    assert.ok(content === '0123456789 <b>\n'.repeat(65536), `${content.length} characters, or other ones`);
+    assert.ok(content === LONG, `${content.length} characters, or other ones`);
   });
 }
 

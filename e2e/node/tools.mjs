@@ -27,3 +27,7 @@ export const RESULT = '{"degrees": 21, "sky": "clear < cloudy & \u{1f324}"}';
 /** A picture of one pixel, as PNG in base64. */
 export const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+/** The content in `xml/long`: lines that some layer between the model and the client could damage. */
+export const LONG =
+  "quotes \" ' `, back\\slashes \\n \\u0041, tab\t, é e\u0301 中 😀, a[0] < b && c > d, <b>&amp;</b> ]] end\r\n".repeat(10382);

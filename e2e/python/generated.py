@@ -23,11 +23,6 @@ LINES = [
     "    indented, with blanks behind   \n",
 ]
 
-#: Arguments whose layout no JSON writer would choose.
-LAYOUT = (
-    '{ "path" :"a.txt",\n\t"content":  "\\u00e9\\/ \\ud83d\\ude00 \U0001f600 \\u0041 \\"x\\"\\r\\n" }'
-)
-
 
 def content(size: int) -> str:
     """The lines again and again, at most `size` bytes; it ends with a newline."""
@@ -42,7 +37,7 @@ def content(size: int) -> str:
 
 def write(folder: pathlib.Path) -> list[pathlib.Path]:
     """Writes the scripts and gives their paths."""
-    written = [script(folder, "native", "layout", call(LAYOUT), chunk=3)]
+    written = []
     for case, size, chunk in (
         ("characters", 2 * KIB, 1),
         ("large", 64 * KIB, 3),

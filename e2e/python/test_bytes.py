@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import pytest
 
 import generated
-from harness import DIALECTS, ask
+from harness import DIALECTS, E2E, ask
 from tools import TOOLS, WRITE_FILE
 
 
@@ -27,7 +29,9 @@ def test_arguments_of_the_provider_keep_their_layout(api, mark, stream):
         messages=[{"role": "user", "content": mark}],
     )
     assert turn.error is None
-    assert [call.arguments for call in turn.calls] == [generated.LAYOUT]
+    script = tomllib.loads((E2E / "scripts/native/layout.toml").read_text(encoding="utf-8"))
+    [step] = script["replies"][0]["steps"]
+    assert [call.arguments for call in turn.calls] == [step["call"]["arguments"]]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
