@@ -94,7 +94,7 @@ struct Route {
 /// Serves until it is told to end.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     log::start(arguments.log)?;
-    let (mut config, _path) = match &arguments.upstream {
+    let (mut config, path) = match &arguments.upstream {
         Some(url) => (single(url, &arguments.route)?, None),
         None => config::load(arguments.config.as_deref())?,
     };
