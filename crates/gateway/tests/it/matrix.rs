@@ -52,9 +52,9 @@ async fn ask(bench: &Bench, api: Api, model: &str, stream: bool) -> Seen {
         let retry = reply.headers().get("retry-after").map(|v| v.to_str().unwrap().to_owned());
         (status, retry, reply.text().await.unwrap())
     };
-    let (status, retry, body) = tokio::time::timeout(PATIENCE, answer).await.unwrap_or_else(|_| {
-        panic!("a client of {api} waits for ever for `{model}`");
-    });
+    let answered = tokio::time::timeout(PATIENCE, answer).await;
+    assert!(answered.is_ok(), "a client of {api} waits for ever for `{model}`");
+    let (status, retry, body) = answered.unwrap();
     if status != 200 {
         let body: Value = serde_json::from_str(&body).unwrap();
         let error = &body["error"];
@@ -99,7 +99,7 @@ fn streamed(api: Api, body: &str) -> Seen {
     let data = body.lines().filter_map(|line| line.strip_prefix("data: "));
     let events: Vec<Value> =
         data.map(|data| serde_json::from_str(data).unwrap_or_default()).collect();
-    let last = events.last().expect("a stream has events");
+    let last = events.last().unwrap();
     let fault = |code: &Value| Seen { words: format!("event `{}`", word(code)), is_good: false };
     match api {
         Api::Chat if body.trim_end().ends_with("data: [DONE]") => {
