@@ -100,6 +100,18 @@ impl Weight {
 }
 
 impl Content {
+    /// Whether it is a piece of what the model writes, one behind the other. Names, sources and
+    /// members of the reply are not, nor are events that nobody knows.
+    pub(crate) fn is_written(&self) -> bool {
+        match self {
+            Self::Vendor(vendor) => {
+                matches!(vendor.kind, VendorKind::Item | VendorKind::Part | VendorKind::Sealed)
+            }
+            Self::Annotation(_) | Self::Extra { .. } | Self::Passed { .. } => false,
+            content => content.weight().any,
+        }
+    }
+
     /// Its weight.
     pub(crate) fn weight(&self) -> Weight {
         match self {

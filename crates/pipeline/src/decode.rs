@@ -236,7 +236,7 @@ impl Decode {
         self.kept_bytes += match &event {
             TurnEvent::CallDelta { arguments, .. } => arguments.len(),
             TurnEvent::Text(text) | TurnEvent::Reasoning(text) | TurnEvent::Refusal(text)
-                if self.api != Api::Chat || self.passing != Passing::Frames(Framing::Stream) =>
+                if self.is_apart || self.passing != Passing::Frames(Framing::Stream) =>
             {
                 text.len()
             }

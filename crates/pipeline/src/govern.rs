@@ -82,7 +82,7 @@ struct Natives {
     /// Ordinal of the first in `waiting`.
     first: u32,
     waiting: Vec<Native>,
-    /// The one last written to.
+    /// The one last written to; none of them if the model has gone on behind them all.
     current: u32,
 }
 
@@ -146,7 +146,15 @@ impl Govern {
 
     /// Takes one event of the provider's turn.
     pub(crate) fn push(&mut self, event: Decoded, out: &mut Vec<Governed>) {
-        match event.into_event() {
+        let event = event.into_event();
+        if let In::Content(content) = &event
+            && content.is_written()
+        {
+            // The model has gone on: the calls before it are complete, and stand before it.
+            self.natives.leave();
+            self.complete(out);
+        }
+        match event {
             In::Start(opening) => out.push(Governed(Event::Start(opening))),
             In::Content(Content::Text(text)) => self.text(&text, out),
             In::Content(Content::Reasoning(text)) => self.reasoning(text, out),
@@ -160,6 +168,11 @@ impl Govern {
             In::Usage(usage) => out.push(Governed(Event::Usage(usage))),
             In::End(end) => return self.end(end, out),
         }
+        self.complete(out);
+    }
+
+    /// Passes on the calls that are complete whatever comes.
+    fn complete(&mut self, out: &mut Vec<Governed>) {
         while let Some(native) = self.natives.next_complete() {
             self.native(native, out);
         }
@@ -384,7 +397,15 @@ impl Natives {
         self.waiting.get_mut(call.checked_sub(self.first)? as usize)
     }
 
-    /// The first waiting call, if it is complete whatever comes: it ended and another was written to.
+    /// The model writes something else than a call. One that has not ended may still go on.
+    fn leave(&mut self) {
+        if self.waiting.iter().all(|native| native.is_ended) {
+            self.current = self.first + self.waiting.len() as u32;
+        }
+    }
+
+    /// The first waiting call, if it is complete whatever comes: it ended and another was written to,
+    /// or something behind it.
     fn next_complete(&mut self) -> Option<Native> {
         let first = self.waiting.first()?;
         if !first.is_ended || self.current == self.first {

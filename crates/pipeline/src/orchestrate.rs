@@ -55,13 +55,21 @@ pub(crate) enum Ending {
     Failed(Problem),
 }
 
+/// What waits for the end of the turn.
+#[derive(Clone, Debug)]
+enum Held {
+    Call(GovernedCall),
+    Content(Content),
+}
+
 /// The stage.
 #[derive(Clone, Debug)]
 pub(crate) struct Orchestrate {
     policy: Policy,
     choice: Choice,
-    /// Calls that wait for the end of the turn.
-    held: Vec<GovernedCall>,
+    /// Calls that wait for the end of the turn, and what came behind them: a reply keeps its order,
+    /// which providers that sign their reasoning insist on.
+    held: Vec<Held>,
     /// Calls seen so far that count.
     calls: usize,
     released: usize,
@@ -95,7 +103,10 @@ impl Orchestrate {
     ) {
         match event.into_event() {
             In::Start(opening) => out.push(Orchestrated(Event::Start(opening))),
-            In::Content(content) => out.push(Orchestrated(Event::Content(content))),
+            In::Content(content) if self.held.is_empty() => {
+                out.push(Orchestrated(Event::Content(content)));
+            }
+            In::Content(content) => self.held.push(Held::Content(content)),
             In::Call(call) => self.call(call, record, out),
             // Whether this is the turn's fault depends on its end, which is the next event.
             In::Violation(violation) if violation.cut.is_some() => self.cut = Some(violation),
@@ -133,7 +144,7 @@ impl Orchestrate {
         }
         self.calls += 1;
         match self.policy.release {
-            Release::Turn => self.held.push(call),
+            Release::Turn => self.held.push(Held::Call(call)),
             Release::Call if self.failure.is_none() => {
                 self.released += 1;
                 out.push(Orchestrated(Event::Call(call)));
@@ -184,9 +195,12 @@ impl Orchestrate {
                 }
             }
         };
-        if !matches!(ending, Ending::Failed(_)) {
-            for call in self.held.drain(..) {
-                out.push(Orchestrated(Event::Call(call)));
+        let has_failed = matches!(ending, Ending::Failed(_));
+        for held in self.held.drain(..) {
+            match held {
+                Held::Call(_) if has_failed => {}
+                Held::Call(call) => out.push(Orchestrated(Event::Call(call))),
+                Held::Content(content) => out.push(Orchestrated(Event::Content(content))),
             }
         }
         let usage = self.usage.take();

@@ -382,3 +382,62 @@ fn every_client_over_every_provider() {
         }
     }
 }
+
+/// What a model writes behind a call stays behind it, where the API has an order: providers refuse a
+/// history in which reasoning stands before the wrong call. The Chat API has none.
+#[test]
+fn the_order_of_calls_and_texts_stays() {
+    for release in [Release::Turn, Release::Call] {
+        let mut scene = scene(
+            "calls between texts",
+            vec![
+                text("a"),
+                call("call_1", "now", "{}"),
+                text("b"),
+                call("call_2", "read", ODD),
+                text("c"),
+                finish(Finish::Stop),
+            ],
+            "tool_calls",
+        );
+        scene.policy.release = release;
+        for client in [Api::Responses, Api::Messages] {
+            for provider in [Api::Responses, Api::Messages] {
+                check(client, provider, &scene);
+            }
+        }
+    }
+}
+
+/// The same of reasoning, which has its own place among the calls; also of a turn that the limit ends
+/// behind a complete call.
+#[test]
+fn reasoning_stays_between_calls() {
+    for api in [Api::Responses, Api::Messages] {
+        for (end, name) in [(Finish::ToolCalls, "tool_calls"), (Finish::Length, "length")] {
+            let events = vec![
+                ReplyEvent::Reasoning("one".to_owned()),
+                call("call_1", "now", "{}"),
+                ReplyEvent::Reasoning("two".to_owned()),
+                call("call_2", "now", "{}"),
+                ReplyEvent::Reasoning("three".to_owned()),
+                finish(end),
+            ];
+            let scene = scene("reasoning between calls", events, name);
+            for framing in FRAMINGS {
+                let mut turn = turn(api, api, framing, &scene);
+                let mut out = Vec::new();
+                turn.push(&body(api, framing, &scene), &mut out);
+                turn.end(BodyEnd::Complete, &mut out);
+                let out = String::from_utf8(out).unwrap();
+                let mut places = Vec::new();
+                for word in ["one", "call_1", "two", "call_2", "three"] {
+                    places.push(out.find(&format!("\"{word}\"")).unwrap_or_else(|| {
+                        panic!("{api} {framing:?} has no {word}: {out}");
+                    }));
+                }
+                assert!(places.is_sorted(), "{api} {framing:?}: {out}");
+            }
+        }
+    }
+}
