@@ -74,6 +74,8 @@ async function fold(events, turn) {
       assert.equal(event.index, open);
       if (event.delta.type === 'text_delta') message.content[open].text += event.delta.text;
       else if (event.delta.type === 'input_json_delta') inputs[open] += event.delta.partial_json;
+      else if (event.delta.type === 'thinking_delta') message.content[open].thinking += event.delta.thinking;
+      else if (event.delta.type === 'signature_delta') message.content[open].signature = event.delta.signature;
       else assert.fail(`a delta of type ${event.delta.type}`);
     } else if (event.type === 'content_block_stop') {
       assert.equal(event.index, open);
@@ -261,6 +263,21 @@ for (const wire of WIRES) {
   }
 
   for (const [way, take] of Object.entries(WAYS)) {
+    test(`reasoning, text and a call over ${wire}, ${way}: each is a block, and they come back`, async () => {
+      const history = user('Begin.');
+      const request = { model: 'native/thinking', max_tokens: 2048, tools: DECLARED, messages: history };
+      const ask = async () => good(await take(all.messages('native', wire), request));
+      const { message } = await ask();
+      assert.equal(message.stop_reason, 'tool_use');
+      assert.deepEqual(message.content.map((block) => block.type), ['thinking', 'text', 'tool_use']);
+      const [thinking, , call] = message.content;
+      assert.equal(thinking.thinking, 'The user wants < the weather > of Zürich.');
+      assert.deepEqual(call.input, { city: 'Zürich', days: 2 });
+      history.push({ role: 'assistant', content: message.content });
+      history.push(...user([{ type: 'tool_result', tool_use_id: call.id, content: RESULT }]));
+      assert.equal(textOf(await ask()), 'It is 21 degrees in Zürich.');
+    });
+
     test(`arguments over ${wire} are what was written, ${way}`, async () => {
       const request = { model: 'native/layout', max_tokens: 1024, tools: DECLARED, messages: user('Begin.') };
       const turn = good(await take(all.messages('native', wire), request));

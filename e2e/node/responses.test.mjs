@@ -250,6 +250,22 @@ for (const wire of WIRES) {
   }
 
   for (const [way, take] of Object.entries(WAYS)) {
+    test(`reasoning, text and a call over ${wire}, ${way}: each is an item, and they come back`, async () => {
+      const history = [{ role: 'user', content: 'Begin.' }];
+      const ask = async () =>
+        good(await take(all.client('native', wire), { model: 'native/thinking', tools: FLAT, input: history }));
+      const first = await ask();
+      assert.equal(first.response.status, 'completed');
+      assert.deepEqual(first.response.output.map((item) => item.type), ['reasoning', 'message', 'function_call']);
+      const [reasoning, , call] = first.response.output;
+      const thought = [...(reasoning.summary ?? []), ...(reasoning.content ?? [])].map((part) => part.text).join('');
+      assert.equal(thought, 'The user wants < the weather > of Zürich.');
+      assert.deepEqual(argumentsOf(call), { city: 'Zürich', days: 2 });
+      history.push(...first.response.output);
+      history.push({ type: 'function_call_output', call_id: call.call_id, output: RESULT });
+      assert.equal(textOf(await ask()), 'It is 21 degrees in Zürich.');
+    });
+
     test(`arguments keep their layout over ${wire}, ${way}`, async () => {
       const turn = good(await take(all.client('native', wire), { model: 'native/layout', tools: FLAT, input: 'Begin.' }));
       const written = await all.written('native/layout');
