@@ -105,3 +105,29 @@ async fn the_file_is_followed() {
     std::fs::write(&path, model("b", &two.url)).unwrap();
     becomes("two").await;
 }
+
+/// A database or a log in the same folder tells of changes all the time.
+#[tokio::test]
+async fn a_busy_folder_does_not_hide_a_change() {
+    let (one, two) = (Upstream::new(ONE).await, Upstream::new(TWO).await);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("busy");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("callgate.toml");
+    std::fs::write(&path, model("a", &one.url)).unwrap();
+    let bench = Bench::of(&model("a", &one.url)).await;
+    tokio::spawn(bench.server.clone().follow(path.clone()));
+    let beside = folder.join("state.db");
+    tokio::spawn(async move {
+        for round in 0_u64.. {
+            std::fs::write(&beside, round.to_string()).unwrap();
+            tokio::time::sleep(std::time::Duration::from_millis(40)).await;
+        }
+    });
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    std::fs::write(&path, model("b", &two.url)).unwrap();
+    let began = Instant::now();
+    while said(&bench).await != "two" {
+        assert!(began.elapsed() < std::time::Duration::from_secs(20), "it is never read");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}
