@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use callgate_gateway::{Config, ConfigError, Gateway};
+use callgate_gateway::{Config, ConfigError, Gateway, LocalServer};
 
 use crate::failure::Usage;
 
@@ -27,7 +27,7 @@ pub(crate) const HELP: &str = "The configuration file; else $CALLGATE_CONFIG, ./
 /// [`Usage`] if a file is named and cannot be read, or what stands in it cannot be used.
 pub(crate) fn load(named: Option<&Path>) -> anyhow::Result<(Config, Option<PathBuf>)> {
     let Some(path) = named.map(Path::to_owned).or_else(find) else {
-        return Ok((Config::ambient(&|name| env::var(name).ok()), None));
+        return Ok((ambient(&[]), None));
     };
     let config = Config::read(&path).map_err(|error| match error {
         ConfigError::Read { path, error } => Usage::new(format!(
@@ -37,6 +37,11 @@ pub(crate) fn load(named: Option<&Path>) -> anyhow::Result<(Config, Option<PathB
         error => Usage::new(error),
     })?;
     Ok((config, Some(path)))
+}
+
+/// The configuration without a file: the keys of the environment, and these servers.
+pub(crate) fn ambient(local: &[LocalServer]) -> Config {
+    Config::ambient(&|name| env::var(name).ok(), local)
 }
 
 /// A gateway of a configuration.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use callgate_dialect::Commit;
-use callgate_gateway::{Config, Dialect, Gateway, ModelConfig, ProviderConfig};
+use callgate_gateway::{Config, Dialect, Gateway, LocalServer, ModelConfig, ProviderConfig};
 use callgate_pipeline::{OnInvalid, OnViolation, Release, Validate};
 use callgate_wire::Api;
 use clap::Args;
@@ -36,7 +36,8 @@ Without a provider, to see it work:
 ///
 /// Speaks the OpenAI Chat Completions API to clients at http://ADDR/v1. With --upstream, every model
 /// a client names goes to that provider; else the configuration file says which goes where, and
-/// the scripted models demo/… are there too. Without a file, the keys in the environment
+/// the scripted models demo/… are there too. Without a file, the servers of this machine
+/// (Ollama, LM Studio, vLLM, llama.cpp, on their usual ports) and the keys in the environment
 /// (OPENAI_API_KEY, ANTHROPIC_API_KEY, …) say who answers. The file is read again when it changes and
 /// on SIGHUP. Ctrl-C or SIGTERM lets running turns end, a second one ends at once.
 #[derive(Args)]
@@ -98,11 +99,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Some(url) => (single(url, &arguments.route)?, None),
         None => config::load(arguments.config.as_deref())?,
     };
-    if let Some(address) = arguments.listen {
-        config.listen = address;
-    }
-    let gateway = config::gateway(&config)?;
     listen::block_on(async {
+        if arguments.upstream.is_none() && path.is_none() {
+            config = config::ambient(&LocalServer::find().await);
+        }
+        if let Some(address) = arguments.listen {
+            config.listen = address;
+        }
+        let gateway = config::gateway(&config)?;
         let stop = stop::requested()?;
         let listener = listen::bind(config.listen).await?;
         let url = listen::announce(&listener)?;
@@ -148,7 +152,7 @@ fn say_what_next(url: &str, gateway: &Gateway) {
     eprintln!("  clients use  {url}/v1");
     match (named.is_empty(), demo.is_empty()) {
         (true, _) => {
-            eprintln!("  models       demo/… only; --upstream or callgate.toml adds others");
+            eprintln!("  models       demo/… only; a key in the environment, --upstream or callgate.toml adds others");
         }
         (false, true) => eprintln!("  models       {}", named.join(", ")),
         (false, false) => eprintln!("  models       {}, demo/…", named.join(", ")),

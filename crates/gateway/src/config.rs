@@ -6,6 +6,7 @@ mod ambient;
 mod check;
 mod document;
 mod error;
+mod local;
 mod model;
 mod provider;
 
@@ -16,6 +17,7 @@ use serde::{Deserialize, Deserializer, de};
 
 pub use document::Origin;
 pub use error::ConfigError;
+pub use local::LocalServer;
 pub use model::{Dialect, ModelConfig, TargetConfig, TierConfig};
 pub use provider::ProviderConfig;
 

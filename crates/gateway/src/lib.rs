@@ -16,8 +16,8 @@ mod server;
 mod target;
 
 pub use config::{
-    BreakerConfig, Config, ConfigError, Dialect, ModelConfig, Origin, ProviderConfig, TargetConfig,
-    TierConfig,
+    BreakerConfig, Config, ConfigError, Dialect, LocalServer, ModelConfig, Origin, ProviderConfig,
+    TargetConfig, TierConfig,
 };
 pub use route::{RouteRow, Routes};
 pub use server::Gateway;

@@ -3,6 +3,8 @@
 //! It follows no redirect, keeps no cookie, decodes no content coding and repeats nothing: a
 //! request goes out once, and what comes back is passed on as it came.
 
+mod models;
+
 use std::{error::Error, fmt, net::IpAddr, sync::Arc, time::Duration};
 
 use callgate_wire::{Code, Fault};

@@ -1,11 +1,12 @@
-//! The configuration of a gateway that has none: the providers whose keys are in the environment.
+//! The configuration of a gateway that has none: the providers whose keys are in the environment,
+//! and the servers of this machine.
 //!
 //! It asks nobody, and it reads no base URL from the environment: clients of this gateway have
 //! `OPENAI_BASE_URL` pointed at it.
 
 use callgate_wire::Api;
 
-use super::{Config, ModelConfig, ProviderConfig};
+use super::{Config, LocalServer, ModelConfig, ProviderConfig};
 
 /// A public provider with an OpenAI-compatible API, as its documentation gives it.
 struct Vendor {
@@ -68,29 +69,40 @@ const VENDORS: [Vendor; 8] = [
 ];
 
 impl Config {
-    /// The defaults, with a provider for every key that the environment has: `VENDOR/…` goes to it
-    /// without its prefix, names that are known to be a vendor's go to it as they are, and if there
-    /// is one vendor only, every other name goes to it too.
+    /// The defaults, with a provider for every key that the environment has and for every local
+    /// server. `PROVIDER/…` goes to it without that prefix; the models that a local server lists and
+    /// the names that are known to be a vendor's go to it as they are; if there is one provider only,
+    /// every other name goes to it too.
     #[must_use]
-    pub fn ambient(environment: &dyn Fn(&str) -> Option<String>) -> Self {
+    pub fn ambient(environment: &dyn Fn(&str) -> Option<String>, local: &[LocalServer]) -> Self {
         let mut config = Self::default();
+        for LocalServer { provider, models } in local {
+            config.add_provider(provider.clone(), models.iter().cloned());
+        }
         for vendor in &VENDORS {
             let key = environment(vendor.variable).filter(|key| !key.trim().is_empty());
             let Some(key) = key else { continue };
             let provider = ProviderConfig::new(vendor.name, Api::Chat, vendor.base_url);
-            config.providers.push(ProviderConfig { key: Some(key), ..provider });
-            let mut prefixed = ModelConfig::new(format!("{}/*", vendor.name), vendor.name);
-            prefixed.model = Some("*".to_owned());
-            config.models.push(prefixed);
-            let known = vendor.models.iter();
-            config
-                .models
-                .extend(known.map(|known| ModelConfig::new(format!("{known}*"), vendor.name)));
+            let models = vendor.models.iter().map(|beginning| format!("{beginning}*"));
+            config.add_provider(ProviderConfig { key: Some(key), ..provider }, models);
         }
         if let [only] = config.providers.as_slice() {
             config.models.push(ModelConfig::new("*", &only.name));
         }
         config
+    }
+
+    /// A provider, its prefix, and the names that nobody before it has.
+    fn add_provider(&mut self, provider: ProviderConfig, names: impl Iterator<Item = String>) {
+        let mut prefixed = ModelConfig::new(format!("{}/*", provider.name), &provider.name);
+        prefixed.model = Some("*".to_owned());
+        self.models.push(prefixed);
+        for name in names {
+            if !self.models.iter().any(|model| model.name == name) {
+                self.models.push(ModelConfig::new(name, &provider.name));
+            }
+        }
+        self.providers.push(provider);
     }
 
     /// The variables that [`Config::ambient`] looks for.
@@ -104,7 +116,7 @@ mod tests {
     use super::*;
 
     fn check(set: &[&str], expected: &[&str]) {
-        let config = Config::ambient(&|name| set.contains(&name).then(|| "key".to_owned()));
+        let config = Config::ambient(&|name| set.contains(&name).then(|| "key".to_owned()), &[]);
         config.check().unwrap();
         let names: Vec<_> = config.models.iter().map(|model| model.name.as_str()).collect();
         assert_eq!(names, expected);
@@ -116,7 +128,25 @@ mod tests {
         check(&[], &[]);
         check(&["ANTHROPIC_API_KEY"], &["anthropic/*", "claude-*", "*"]);
         check(&["GROQ_API_KEY", "XAI_API_KEY"], &["xai/*", "grok-*", "groq/*"]);
-        let config = Config::ambient(&|_| Some(" ".to_owned()));
+        let config = Config::ambient(&|_| Some(" ".to_owned()), &[]);
         assert!(config.providers.is_empty(), "a blank key is none");
+    }
+
+    #[test]
+    fn local_servers_come_first() {
+        let server = |name: &str, models: &[&str]| LocalServer {
+            provider: ProviderConfig::new(name, Api::Chat, "http://127.0.0.1:1/v1"),
+            models: models.iter().map(|&model| model.to_owned()).collect(),
+        };
+        let local = [server("ollama", &["qwen", "gemma"]), server("vllm", &["qwen"])];
+        let config = Config::ambient(&|_| None, &local);
+        config.check().unwrap();
+        let routes = config.models.iter();
+        let routes: Vec<_> =
+            routes.map(|model| (model.name.as_str(), model.provider.as_deref().unwrap())).collect();
+        assert_eq!(
+            routes,
+            [("ollama/*", "ollama"), ("qwen", "ollama"), ("gemma", "ollama"), ("vllm/*", "vllm")]
+        );
     }
 }

@@ -143,7 +143,7 @@ targets = [
     let [one, two] = model.tiers[0].targets.as_slice() else { panic!("two targets") };
     assert_eq!((one.weight, two.weight), (3, 1));
     let (one, two) = (model.policy(one), model.policy(two));
-    assert_eq!(one.dialect.map(|language| language.name()), Some("xml"));
+    assert_eq!(one.dialect.map(callgate_dialect::Language::name), Some("xml"));
     assert_eq!(one.release, callgate_pipeline::Release::Call);
     assert_eq!((two.dialect, two.release), (None, callgate_pipeline::Release::Turn));
 }

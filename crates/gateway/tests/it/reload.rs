@@ -1,8 +1,11 @@
 //! A configuration that changes while the gateway runs.
 
-use std::{path::Path, time::Instant};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
-use callgate_gateway::Config;
+use callgate_gateway::{Config, LocalServer};
 use serde_json::Value;
 
 use crate::harness::{Bench, PATIENCE, Upstream, fold, json_of};
@@ -87,10 +90,10 @@ async fn the_file_is_followed() {
         let began = Instant::now();
         while said(&bench).await != expected {
             assert!(began.elapsed() < PATIENCE, "it is still not {expected}");
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
     std::fs::write(&path, model("b", &two.url)).unwrap();
     becomes("two").await;
     let beside = folder.join("callgate.toml.new");
@@ -99,7 +102,7 @@ async fn the_file_is_followed() {
     becomes("one").await;
     // A bad file changes nothing, and the next good one counts.
     std::fs::write(&path, "[[model]\n").unwrap();
-    tokio::time::sleep(std::time::Duration::from_millis(400)).await;
+    tokio::time::sleep(Duration::from_millis(400)).await;
     assert_eq!(said(&bench).await, "one");
     std::fs::remove_file(&path).unwrap();
     std::fs::write(&path, model("b", &two.url)).unwrap();
@@ -120,14 +123,31 @@ async fn a_busy_folder_does_not_hide_a_change() {
     tokio::spawn(async move {
         for round in 0_u64.. {
             std::fs::write(&beside, round.to_string()).unwrap();
-            tokio::time::sleep(std::time::Duration::from_millis(40)).await;
+            tokio::time::sleep(Duration::from_millis(40)).await;
         }
     });
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
     std::fs::write(&path, model("b", &two.url)).unwrap();
     let began = Instant::now();
     while said(&bench).await != "two" {
-        assert!(began.elapsed() < std::time::Duration::from_secs(20), "it is never read");
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        assert!(began.elapsed() < Duration::from_secs(20), "it is never read");
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
+}
+
+#[tokio::test]
+async fn servers_of_this_machine_are_found_by_their_models() {
+    let (server, refusing) = (Upstream::new(ONE).await, Upstream::refusing());
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let silent = format!("http://{}/v1", silent.local_addr().unwrap());
+    let url = format!("{}/v1", server.url);
+    // No list of models is there.
+    let other = format!("{}/v2", server.url);
+    let places = [("a", refusing.as_str()), ("b", &silent), ("c", &url), ("d", &other)];
+    let began = Instant::now();
+    let found = LocalServer::find_at(&places).await;
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    let found: Vec<_> =
+        found.iter().map(|it| (it.provider.name.as_str(), it.models.as_slice())).collect();
+    assert_eq!(found, [("c", &["m".to_owned()][..])]);
 }
