@@ -121,6 +121,11 @@ fn a_context_that_is_too_long_goes_to_its_tier() {
     check([down.clone(), down.clone(), None], &[0, 1], down.as_ref());
     check([over.clone(), None, down.clone()], &[0, 2], over.as_ref());
     check([over.clone(), None, longer.clone()], &[0, 2], longer.as_ref());
+    // The tier for it counts as one that nobody has asked yet, although its target is left alone.
+    let now = Instant::now();
+    let gate = Closed(vec![None, None, Some(Shut::Broken(now + Duration::from_secs(60)))]);
+    let answer = |target: usize| if target == 0 { Err(overflow()) } else { Ok(()) };
+    assert_eq!(run(&tiers, LIMITS, gate, now, answer), (vec![0, 2], 0, None));
     let (asked, _, fault) =
         run(&tiers[..1], LIMITS, Closed::default(), Instant::now(), |_| Err(overflow()));
     assert_eq!((asked.as_slice(), fault), (&[0][..], over));
