@@ -152,7 +152,9 @@ fn say_what_next(url: &str, gateway: &Gateway) {
     eprintln!("  clients use  {url}/v1");
     match (named.is_empty(), demo.is_empty()) {
         (true, _) => {
-            eprintln!("  models       demo/… only; a key in the environment, --upstream or callgate.toml adds others");
+            eprintln!(
+                "  models       demo/… only; a key in the environment, --upstream or callgate.toml adds others"
+            );
         }
         (false, true) => eprintln!("  models       {}", named.join(", ")),
         (false, false) => eprintln!("  models       {}, demo/…", named.join(", ")),

@@ -111,6 +111,20 @@ fn without_a_file_the_keys_of_the_environment_count() {
 }
 
 #[test]
+fn the_example_has_no_warning() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../callgate.example.toml");
+    let mut check = command();
+    check.args(["check", "--config"]).arg(&path).env("OPENROUTER_API_KEY", "sk-1");
+    let output = check.output().unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && !out.contains("warning:"), "{out}");
+    let got = run(&["check", "--config", path.to_str().unwrap()]);
+    assert_eq!(got.code, 2);
+    let expected = ":25:7: provider.key: the environment has no `OPENROUTER_API_KEY`; set it, or write the value";
+    assert!(got.err.contains(expected), "{}", got.err);
+}
+
+#[test]
 fn the_schema_is_json() {
     let got = run(&["check", "--schema"]);
     let schema: serde_json::Value = serde_json::from_str(&got.out).unwrap();
