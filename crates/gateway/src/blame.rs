@@ -54,6 +54,8 @@ pub(crate) fn verdict(fault: &Fault, now: SystemTime) -> Verdict {
 /// What a fault says about the target's health. Contract and client faults never hurt it.
 pub(crate) fn health(fault: &Fault, now: SystemTime) -> Health {
     match fault.code {
+        // Some say it with a 500.
+        Code::UpstreamStatus if is_overflow(fault) => Health::Good,
         Code::UpstreamStatus => match status(fault) {
             429 => Health::Limited(retry_after(fault, now).unwrap_or(REST)),
             503 | 529 => match retry_after(fault, now) {
@@ -233,10 +235,18 @@ mod tests {
             let mut fault = Fault::new(Code::UpstreamStatus, message).detail("upstream_code", code);
             fault.upstream_status = status;
             let is_overflow = verdict(&fault, SystemTime::UNIX_EPOCH) == Verdict::Overflow;
+            if is_overflow {
+                assert_eq!(
+                    health(&fault, SystemTime::UNIX_EPOCH),
+                    Health::Good,
+                    "{message} {code}"
+                );
+            }
             assert_eq!(is_overflow, expected, "{message} {code}");
         };
         check(Some(400), "Too long", "context_length_exceeded", true);
         check(None, "Too long", "context_length_exceeded", true);
+        check(Some(500), "the request exceeds the available context size", "", true);
         check(Some(400), "This model's maximum context length is 8192 tokens", "", true);
         check(Some(400), "prompt is too long: 210000 tokens > 200000 maximum", "", true);
         check(Some(400), "the request exceeds the available context size", "", true);

@@ -68,6 +68,24 @@ pub(crate) enum Health {
     Unknown,
 }
 
+/// Why a target may not be asked, and when to try again at the earliest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shut {
+    /// It is well, and its provider asked for a rest until then.
+    Resting(Instant),
+    /// It has failed, and is left alone until then.
+    Broken(Instant),
+}
+
+impl Shut {
+    /// When to try again at the earliest.
+    pub(crate) fn until(self) -> Instant {
+        match self {
+            Self::Resting(until) | Self::Broken(until) => until,
+        }
+    }
+}
+
 /// Leave to send one request. Whoever has it reports what came of it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Permit {
@@ -108,16 +126,17 @@ impl Breaker {
         Self { config, state, window, rest_until: None, probes: 0 }
     }
 
-    /// Leave to ask the target, or when to try again at the earliest.
-    pub(crate) fn admit(&mut self, now: Instant) -> Result<Permit, Instant> {
-        if let Some(until) = self.rest_until.filter(|until| *until > now) {
-            return Err(until);
-        }
-        match self.state {
-            State::Closed { .. } => Ok(Permit::PLAIN),
-            State::Open { until, .. } if until > now => Err(until),
-            State::Open { rounds, .. } => Ok(self.probe(rounds)),
-            State::HalfOpen { .. } => Err(now + self.config.cool(0)),
+    /// Leave to ask the target, or why not.
+    pub(crate) fn admit(&mut self, now: Instant) -> Result<Permit, Shut> {
+        let rest = self.rest_until.filter(|until| *until > now);
+        match (&self.state, rest) {
+            (State::Open { until, .. }, rest) if *until > now => {
+                Err(Shut::Broken(rest.map_or(*until, |rest| rest.max(*until))))
+            }
+            (_, Some(rest)) => Err(Shut::Resting(rest)),
+            (State::Closed { .. }, None) => Ok(Permit::PLAIN),
+            (&State::Open { rounds, .. }, None) => Ok(self.probe(rounds)),
+            (State::HalfOpen { .. }, None) => Err(Shut::Broken(now + self.config.cool(0))),
         }
     }
 

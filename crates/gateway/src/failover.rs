@@ -8,6 +8,7 @@
 //! | order | tier by tier; within a tier by weight, at random from a seed |
 //! | a target fails | the next one is asked at once; each target once, |
 //! | … and says `Retry-After` | once more when that is over, if it is short and nobody else is left |
+//! | a target rests, as its provider asked | as if it had said so to this request |
 //! | a breaker is open | the target is passed over, unless nobody else has been asked |
 //! | the context is too long | only the tier for long contexts counts from here on, if there is one |
 //! | nobody is left, or so many attempts were made | the first fault is the answer |
@@ -17,7 +18,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use callgate_wire::Fault;
 
-use crate::blame::{self, Verdict};
+use crate::{
+    blame::{self, Verdict},
+    breaker::Shut,
+};
 
 /// A request is sent so many times at most.
 pub(crate) const MAX_ATTEMPTS: u32 = 6;
@@ -75,8 +79,8 @@ pub(crate) trait Gate {
     /// Leave to send one request.
     type Permit;
 
-    /// Leave to ask a target, or when to try again at the earliest.
-    fn admit(&mut self, target: usize, now: Instant) -> Result<Self::Permit, Instant>;
+    /// Leave to ask a target, or why not.
+    fn admit(&mut self, target: usize, now: Instant) -> Result<Self::Permit, Shut>;
 
     /// Leave to ask a target although it is left alone.
     fn force(&mut self, target: usize) -> Self::Permit;
@@ -191,8 +195,13 @@ impl Failover {
         }
         // The one that is asked if everybody is left alone: whoever comes back first.
         let mut closed: Option<(Instant, usize)> = None;
-        // Who asked to be asked again, and when.
-        let mut again: Option<Instant> = None;
+        let mut left_alone = |shut: Shut, at: usize| {
+            if closed.is_none_or(|(first, _)| shut.until() < first) {
+                closed = Some((shut.until(), at));
+            }
+        };
+        // When the first of those is back that are waited for.
+        let mut back: Option<Instant> = None;
         for at in 0..self.candidates.len() {
             let (Candidate { target, is_long }, standing) = self.candidates[at];
             if is_long != self.is_long || standing != Standing::Fresh {
@@ -200,34 +209,35 @@ impl Failover {
             }
             match gate.admit(target, now) {
                 Ok(permit) => return self.ask(at, permit),
-                Err(until) if closed.is_none_or(|(first, _)| until < first) => {
-                    closed = Some((until, at));
+                Err(shut) => {
+                    left_alone(shut, at);
+                    back = earlier(back, self.short_rest(shut, now));
                 }
-                Err(_) => {}
             }
         }
         for at in 0..self.candidates.len() {
             let (Candidate { target, is_long }, standing) = self.candidates[at];
-            let Standing::Again(time) = standing else { continue };
+            let Standing::Again(mut time) = standing else { continue };
             if is_long != self.is_long {
                 continue;
             }
-            let later = if time > now {
-                time
-            } else {
+            if time <= now {
                 match gate.admit(target, now) {
                     Ok(permit) => return self.ask(at, permit),
-                    Err(until) if until <= now + self.limits.wait => until,
-                    Err(_) => {
-                        self.candidates[at].1 = Standing::Spent;
-                        continue;
+                    Err(shut) => {
+                        left_alone(shut, at);
+                        let Some(until) = self.short_rest(shut, now) else {
+                            self.candidates[at].1 = Standing::Spent;
+                            continue;
+                        };
+                        time = until;
                     }
                 }
-            };
-            self.candidates[at].1 = Standing::Again(later);
-            again = Some(again.map_or(later, |known| known.min(later)));
+            }
+            self.candidates[at].1 = Standing::Again(time);
+            back = earlier(back, Some(time));
         }
-        if let Some(time) = again
+        if let Some(time) = back
             && self.waits < self.limits.attempts
         {
             self.waits += 1;
@@ -242,6 +252,14 @@ impl Failover {
         }
     }
 
+    /// When a target is back that rests for no longer than is waited.
+    fn short_rest(&self, shut: Shut, now: Instant) -> Option<Instant> {
+        match shut {
+            Shut::Resting(until) if until <= now + self.limits.wait => Some(until),
+            Shut::Resting(_) | Shut::Broken(_) => None,
+        }
+    }
+
     fn ask<P>(&mut self, at: usize, permit: P) -> Next<P> {
         self.current = Some(at);
         self.candidates[at].1 = Standing::Spent;
@@ -253,6 +271,10 @@ impl Failover {
     fn give_up<P>(&mut self) -> Next<P> {
         Next::GiveUp(self.first.take().unwrap_or_else(nobody))
     }
+}
+
+fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    one.into_iter().chain(other).min()
 }
 
 /// The fault of a route without targets, which the configuration refuses.

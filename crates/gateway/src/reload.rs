@@ -16,6 +16,8 @@ use crate::{Config, ConfigError, Gateway};
 
 /// Editors write a file in several steps: it is read when nothing has happened for so long.
 const SETTLE: Duration = Duration::from_millis(200);
+/// Something else may write into the same folder all the time: it is read after so long at the latest.
+const SETTLE_MAX: Duration = Duration::from_secs(2);
 
 /// What has been read last, and where it is read again.
 #[derive(Debug)]
@@ -31,25 +33,28 @@ impl Gateway {
     /// Follows `path` for ever: reads it again when it changes, and on SIGHUP. Every reading is told
     /// in the log, errors with file and line. Ends with the task that runs it.
     pub async fn follow(self, path: PathBuf) {
-        let text = std::fs::read_to_string(&path).ok();
-        let config = text.as_ref().and_then(|text| Config::parse(text, &path).ok());
-        let listen = config.map(|config| config.listen);
-        let mut followed = Followed { gateway: self, path, text, listen };
+        // First the watch, then the text: no change falls between them.
+        let mut hangup = Hangup::new();
         let changed = Arc::new(Notify::new());
-        let _watcher = match watch(&followed.path, Arc::clone(&changed)) {
+        let _watcher = match watch(&path, Arc::clone(&changed)) {
             Ok(watcher) => Some(watcher),
             Err(error) => {
-                let path = followed.path.display();
+                let path = path.display();
                 tracing::warn!(%path, %error, "the configuration is not watched; SIGHUP reloads it");
                 None
             }
         };
-        let mut hangup = Hangup::new();
+        let text = std::fs::read_to_string(&path).ok();
+        let config = text.as_ref().and_then(|text| Config::parse(text, &path).ok());
+        let listen = config.map(|config| config.listen);
+        let mut followed = Followed { gateway: self, path, text, listen };
         loop {
             tokio::select! {
                 () = changed.notified() => {
-                    // As long as more comes, nothing is read.
-                    while tokio::time::timeout(SETTLE, changed.notified()).await.is_ok() {}
+                    let settled = async {
+                        while tokio::time::timeout(SETTLE, changed.notified()).await.is_ok() {}
+                    };
+                    let _ = tokio::time::timeout(SETTLE_MAX, settled).await;
                     followed.read_if_changed();
                 }
                 () = hangup.next() => followed.read(),

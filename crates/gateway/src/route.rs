@@ -11,6 +11,7 @@ use callgate_wire::{Api, Code, Fault};
 
 use crate::{
     BreakerConfig, Config, ConfigError, ModelConfig, ProviderConfig, TargetConfig,
+    breaker::Shut,
     failover::{self, Candidate, Gate, Limits, MAX_ATTEMPTS, Tier},
     target::{Leave, Sent, Target, TargetState},
 };
@@ -54,7 +55,7 @@ pub(crate) struct Breakers<'r>(pub(crate) &'r Route);
 impl Gate for Breakers<'_> {
     type Permit = Option<Leave>;
 
-    fn admit(&mut self, target: usize, now: Instant) -> Result<Option<Leave>, Instant> {
+    fn admit(&mut self, target: usize, now: Instant) -> Result<Option<Leave>, Shut> {
         self.0.target(target).map(|target| target.state.admit(now)).transpose()
     }
 

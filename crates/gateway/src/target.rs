@@ -12,7 +12,7 @@ use callgate_pipeline::Policy;
 use callgate_upstream::Provider;
 use callgate_wire::Api;
 
-use crate::breaker::{Breaker, BreakerConfig, Health, Permit};
+use crate::breaker::{Breaker, BreakerConfig, Health, Permit, Shut};
 
 /// What answers a request.
 #[derive(Clone, Debug)]
@@ -93,7 +93,7 @@ impl TargetState {
     }
 
     /// As [`Breaker::admit`].
-    pub(crate) fn admit(&self, now: Instant) -> Result<Leave, Instant> {
+    pub(crate) fn admit(&self, now: Instant) -> Result<Leave, Shut> {
         self.with(|breaker| breaker.admit(now)).map(|permit| self.leave(permit))
     }
 

@@ -50,7 +50,9 @@ fn of_provider(provider: &ProviderConfig, warnings: &mut Vec<String>) {
     }
     if provider.key.is_some() && base_url.starts_with("http://") && !is_loopback(base_url) {
         warnings.push(format!(
-            "provider `{name}`: its key travels unencrypted over {base_url}; use https"
+            "provider `{name}`: its key travels unencrypted over {}; use https",
+            // A query may hold another key.
+            base_url.split('?').next().unwrap_or_default()
         ));
     }
     if provider.key.as_deref().is_some_and(|key| key.trim().is_empty()) {
@@ -234,6 +236,8 @@ mod tests {
         check(&tiers(2, mixed), &["target 2 (p): commit has no effect"]);
         let remote = model("").replace("127.0.0.1:1/v1", "10.0.0.1/v1/chat/completions");
         check(&remote, &["base_url ends in /chat/completions", "unencrypted"]);
+        let query = model("").replace("127.0.0.1:1/v1", "10.0.0.1/v1?key=secret");
+        check(&query, &["unencrypted over http://10.0.0.1/v1; use"]);
     }
 
     #[test]

@@ -30,7 +30,7 @@ fn broken(now: Instant) -> Breaker {
 #[test]
 fn failures_in_a_row_open_it_and_an_answer_between_does_not() {
     let now = Instant::now();
-    assert_eq!(broken(now).admit(now), Err(now + ms(1_000)));
+    assert_eq!(broken(now).admit(now), Err(Shut::Broken(now + ms(1_000))));
     let mut breaker = Breaker::new(CONFIG);
     for health in [Health::Bad, Health::Bad, Health::Good, Health::Bad, Health::Bad] {
         let permit = breaker.admit(now).unwrap();
@@ -62,7 +62,7 @@ fn one_probe_and_twice_the_time_if_it_fails() {
     let mut breaker = broken(start);
     let mut now = start;
     for cool in [1_000, 2_000, 4_000, 8_000, 8_000] {
-        assert_eq!(breaker.admit(now + ms(cool) - ms(1)), Err(now + ms(cool)));
+        assert_eq!(breaker.admit(now + ms(cool) - ms(1)), Err(Shut::Broken(now + ms(cool))));
         now += ms(cool);
         let probe = breaker.admit(now).unwrap();
         assert!(breaker.admit(now).is_err(), "a second probe");
@@ -93,7 +93,7 @@ fn a_rest_is_kept_and_bounded() {
     let mut breaker = Breaker::new(CONFIG);
     let permit = breaker.admit(now).unwrap();
     breaker.report(permit, Health::Limited(Duration::from_secs(3600)), now);
-    assert_eq!(breaker.admit(now), Err(now + ms(8_000)));
+    assert_eq!(breaker.admit(now), Err(Shut::Resting(now + ms(8_000))));
     assert!(breaker.admit(now + ms(8_000)).is_ok());
 }
 
@@ -141,8 +141,11 @@ proptest! {
                         permits.push(permit);
                         refused = None;
                     }
-                    Err(until) => {
+                    Err(shut) => {
+                        let until = shut.until();
                         prop_assert!(until > now);
+                        let is_closed = matches!(breaker.state, State::Closed { .. });
+                        prop_assert!(!is_closed || matches!(shut, Shut::Resting(_)));
                         prop_assert!(until <= now + ms(CONFIG.max_open_ms));
                         prop_assert!(failed_ever, "refused although nothing ever failed");
                         refused = Some(refused.map_or(until, |known| known.max(until)));

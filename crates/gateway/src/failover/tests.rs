@@ -7,9 +7,9 @@ use super::*;
 
 const LIMITS: Limits = Limits { attempts: MAX_ATTEMPTS, wait: Duration::from_secs(5) };
 
-/// Breakers that are closed until then.
+/// Targets that may not be asked until then.
 #[derive(Clone, Debug, Default)]
-struct Closed(Vec<Option<Instant>>);
+struct Closed(Vec<Option<Shut>>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leave {
@@ -20,9 +20,9 @@ enum Leave {
 impl Gate for Closed {
     type Permit = Leave;
 
-    fn admit(&mut self, target: usize, now: Instant) -> Result<Leave, Instant> {
+    fn admit(&mut self, target: usize, now: Instant) -> Result<Leave, Shut> {
         match self.0.get(target).copied().flatten() {
-            Some(until) if until > now => Err(until),
+            Some(shut) if shut.until() > now => Err(shut),
             _ => Ok(Leave::Given),
         }
     }
@@ -121,6 +121,11 @@ fn a_context_that_is_too_long_goes_to_its_tier() {
     check([down.clone(), down.clone(), None], &[0, 1], down.as_ref());
     check([over.clone(), None, down.clone()], &[0, 2], over.as_ref());
     check([over.clone(), None, longer.clone()], &[0, 2], longer.as_ref());
+    // The tier for it counts as one that nobody has asked yet, although its target is left alone.
+    let now = Instant::now();
+    let gate = Closed(vec![None, None, Some(Shut::Broken(now + Duration::from_secs(60)))]);
+    let answer = |target: usize| if target == 0 { Err(overflow()) } else { Ok(()) };
+    assert_eq!(run(&tiers, LIMITS, gate, now, answer), (vec![0, 2], 0, None));
     let (asked, _, fault) =
         run(&tiers[..1], LIMITS, Closed::default(), Instant::now(), |_| Err(overflow()));
     assert_eq!((asked.as_slice(), fault), (&[0][..], over));
@@ -129,16 +134,50 @@ fn a_context_that_is_too_long_goes_to_its_tier() {
 #[test]
 fn who_is_left_alone_is_asked_only_if_nobody_else_was() {
     let now = Instant::now();
-    let after = |seconds| Some(now + Duration::from_secs(seconds));
-    let check = |closed: &[Option<Instant>], expected: &[usize]| {
+    let broken = |seconds| Some(Shut::Broken(now + Duration::from_secs(seconds)));
+    let resting = |seconds| Some(Shut::Resting(now + Duration::from_secs(seconds)));
+    let check = |closed: &[Option<Shut>], expected: &[usize], waited: u64| {
         let tiers = [tier(0..1, false), tier(1..2, false), tier(2..3, false)];
         let gate = Closed(closed.to_vec());
-        let (asked, _, _) = run(&tiers, LIMITS, gate, now, |_| Err(answered(500, None)));
-        assert_eq!(asked, expected, "{closed:?}");
+        let (asked, time, _) = run(&tiers, LIMITS, gate, now, |_| Err(answered(500, None)));
+        assert_eq!((asked.as_slice(), time), (expected, waited), "{closed:?}");
     };
-    check(&[None, None, None], &[0, 1, 2]);
-    check(&[after(9), None, after(3)], &[1]);
-    check(&[after(9), after(3), after(4)], &[1]);
+    check(&[None, None, None], &[0, 1, 2], 0);
+    check(&[broken(9), None, broken(3)], &[1], 0);
+    check(&[broken(9), broken(3), broken(4)], &[1], 0);
+    check(&[resting(60), broken(61), broken(62)], &[0], 0);
+    // A rest that is short is waited for, when nobody else is left.
+    check(&[resting(2), None, resting(60)], &[1, 0], 2);
+    check(&[resting(4), resting(2), broken(1)], &[1, 2, 0], 4);
+    check(&[resting(2), broken(60), broken(60)], &[0], 2);
+}
+
+/// A rest that others prolong all the time.
+#[test]
+fn a_rest_without_end_is_not_waited_for_without_end() {
+    struct Prolonged;
+    impl Gate for Prolonged {
+        type Permit = Leave;
+
+        fn admit(&mut self, _: usize, now: Instant) -> Result<Leave, Shut> {
+            Err(Shut::Resting(now + Duration::from_secs(1)))
+        }
+
+        fn force(&mut self, _: usize) -> Leave {
+            Leave::Forced
+        }
+    }
+    let mut failover = Failover::new(order(&[tier(0..1, false)], 1), LIMITS);
+    let (mut now, mut input, mut waits) = (Instant::now(), Input::Start, 0);
+    let permit = loop {
+        match failover.step(input, now, SystemTime::UNIX_EPOCH, &mut Prolonged) {
+            Next::Wait(until) => (now, waits) = (until, waits + 1),
+            Next::Ask(_, permit) => break permit,
+            Next::GiveUp(fault) => panic!("{fault:?}"),
+        }
+        input = Input::Woken;
+    };
+    assert_eq!((permit, waits), (Leave::Forced, MAX_ATTEMPTS));
 }
 
 #[test]
@@ -186,7 +225,7 @@ proptest! {
         tiers in tiers(),
         seed: u64,
         attempts in 1..=MAX_ATTEMPTS,
-        closed in prop::collection::vec(prop::option::weighted(0.3, 0_u64..20), 16),
+        closed in prop::collection::vec(prop::option::weighted(0.4, (0_u64..20, any::<bool>())), 16),
         faults in prop::collection::vec(fault(), 16),
     ) {
         let limits = Limits { attempts, ..LIMITS };
@@ -201,7 +240,15 @@ proptest! {
         prop_assert!(order.is_sorted_by_key(|candidate| tier_of(candidate.target)));
 
         let mut gate = Closed(
-            closed.iter().map(|after| after.map(|s| start + Duration::from_secs(s))).collect(),
+            closed
+                .iter()
+                .map(|shut| {
+                    shut.map(|(after, is_rest)| {
+                        let until = start + Duration::from_secs(after);
+                        if is_rest { Shut::Resting(until) } else { Shut::Broken(until) }
+                    })
+                })
+                .collect(),
         );
         let mut failover = Failover::new(order.clone(), limits);
         let (mut now, mut input) = (start, Input::Start);

@@ -109,6 +109,32 @@ async fn the_file_is_followed() {
     becomes("two").await;
 }
 
+/// A database or a log in the same folder tells of changes all the time.
+#[tokio::test]
+async fn a_busy_folder_does_not_hide_a_change() {
+    let (one, two) = (Upstream::new(ONE).await, Upstream::new(TWO).await);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("busy");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("callgate.toml");
+    std::fs::write(&path, model("a", &one.url)).unwrap();
+    let bench = Bench::of(&model("a", &one.url)).await;
+    tokio::spawn(bench.server.clone().follow(path.clone()));
+    let beside = folder.join("state.db");
+    tokio::spawn(async move {
+        for round in 0_u64.. {
+            std::fs::write(&beside, round.to_string()).unwrap();
+            tokio::time::sleep(Duration::from_millis(40)).await;
+        }
+    });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    std::fs::write(&path, model("b", &two.url)).unwrap();
+    let began = Instant::now();
+    while said(&bench).await != "two" {
+        assert!(began.elapsed() < Duration::from_secs(20), "it is never read");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 #[tokio::test]
 async fn servers_of_this_machine_are_found_by_their_models() {
     let (server, refusing) = (Upstream::new(ONE).await, Upstream::refusing());
