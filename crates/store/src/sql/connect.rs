@@ -94,15 +94,17 @@ fn pool_options(limits: &Limits, connections: u32) -> AnyPoolOptions {
 }
 
 /// A pool on a file. The wait for the file's lock ends before the call's, so that the reason is told.
+///
+/// A setting made here must not touch the file: the pool would try again until its time is over, and
+/// hide what is wrong with the file. So `synchronous` is left at SQLite's default, FULL: what was
+/// committed is on the disk, not only in the system's memory.
 fn sqlite(limits: &Limits, connections: u32) -> AnyPoolOptions {
     let busy_ms = (limits.wait - limits.wait / 5).as_millis();
     pool_options(limits, connections).test_before_acquire(false).after_connect(
         move |connection, _| {
             Box::pin(async move {
-                // FULL: what was committed is on the disk, not only in the system's memory.
-                let settings =
-                    format!("PRAGMA busy_timeout = {busy_ms}; PRAGMA synchronous = FULL;");
-                connection.execute(AssertSqlSafe(settings)).await.map(|_| ())
+                let setting = format!("PRAGMA busy_timeout = {busy_ms}");
+                connection.execute(AssertSqlSafe(setting)).await.map(|_| ())
             })
         },
     )
@@ -152,4 +154,57 @@ fn url(path: &Path) -> Result<String, String> {
         }
     }
     Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::Row;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_ahead_and_synced_and_its_lock_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::File(folder.path().join("state.db"));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let limits = Limits { wait: Duration::from_secs(50), ..Limits::default() };
+            let pools = open(&location, &limits).await.unwrap();
+            for pool in [&pools.read, &pools.write] {
+                let mode = pool.fetch_one("PRAGMA journal_mode").await.unwrap();
+                assert_eq!(mode.get::<String, _>(0), "wal");
+                let synchronous = pool.fetch_one("PRAGMA synchronous").await.unwrap();
+                assert_eq!(synchronous.get::<i64, _>(0), 2);
+                let busy_ms = pool.fetch_one("PRAGMA busy_timeout").await.unwrap();
+                assert_eq!(busy_ms.get::<i64, _>(0), 40_000);
+            }
+        });
+    }
+
+    #[test]
+    fn what_only_reads_says_so() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let pools = open(&Location::Memory, &Limits::default()).await.unwrap();
+            pools.write.execute("PRAGMA query_only = ON").await.unwrap();
+            let error = pools.write.execute("DELETE FROM response").await.unwrap_err();
+            let error = unavailable(&Location::Memory, &error);
+            assert!(error.to_string().contains("it is read-only"), "{error}");
+        });
+    }
+
+    #[test]
+    fn what_is_full_says_so() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let pools = open(&Location::Memory, &Limits::default()).await.unwrap();
+            pools.write.execute("PRAGMA max_page_count = 1").await.unwrap();
+            let fill = "INSERT INTO response (owner, id, created_at, expires_at, model, status, \
+                input_items, output_items, body, input_bytes, output_bytes) \
+                VALUES ('', '', 0, 0, '', '', '', '', hex(zeroblob(100000)), 0, 0)";
+            let error = pools.write.execute(fill).await.unwrap_err();
+            let error = unavailable(&Location::Memory, &error);
+            assert!(error.to_string().contains("its disk is full"), "{error}");
+        });
+    }
 }

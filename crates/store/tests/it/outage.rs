@@ -96,24 +96,6 @@ fn tables_of_a_newer_version_are_left_alone() {
     });
 }
 
-#[test]
-fn a_full_database_says_so() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("state.db");
-    block_on(async {
-        let store = file(&path);
-        store.put_response(reply("a", None), 0).await.unwrap();
-        // The one limit on size that a test can set stands in the connection; a trigger has the same effect.
-        let trigger = "CREATE TRIGGER full BEFORE INSERT ON response WHEN new.id = 'b' BEGIN \
-            SELECT RAISE(ABORT, 'full'); END";
-        run(&mut beside(&path).await, trigger).await;
-        let (_, message) = outage(store.put_response(reply("b", None), 0).await);
-        assert!(message.contains("full"), "{message}");
-        assert!(store.response(&owner(1), "a", 1).await.is_ok());
-        store.put_response(reply("c", None), 0).await.unwrap();
-    });
-}
-
 /// Every cut of a file, and every page of it overwritten: right or an error, never something else.
 #[test]
 fn a_damaged_file_gives_errors_or_what_was_kept() {
