@@ -8,10 +8,11 @@ use serde_json::Value;
 use super::Finding;
 
 /// Each crate with the crates it may use. Ground floor first.
-const LAYERS: [(&str, &[&str]); 10] = [
+const LAYERS: [(&str, &[&str]); 11] = [
     ("callgate-dialect", &[]),
     ("callgate-wire", &[]),
     ("callgate-patch", &[]),
+    ("callgate-store", &[]),
     ("callgate-pipeline", &["callgate-dialect", "callgate-wire"]),
     ("callgate-upstream", &["callgate-wire"]),
     (
