@@ -18,6 +18,14 @@ pub(crate) fn json_body(status: StatusCode, value: &Value) -> Response<Body> {
     response
 }
 
+/// JSON text as it is.
+pub(crate) fn json_text(json: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(json.into());
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, json);
+    response
+}
+
 /// A fault as the whole answer to a client of an API.
 pub(crate) fn fault(api: Api, fault: &Fault) -> Response<Body> {
     let status = StatusCode::from_u16(fault.status_for(api)).unwrap_or(StatusCode::BAD_GATEWAY);

@@ -38,6 +38,10 @@ pub struct Config {
     pub drain_ms: u64,
     /// Whether the scripted models `demo/…` are served.
     pub demo: bool,
+    /// Where replies of the Responses API are kept for 30 days, so that `previous_response_id` and
+    /// `GET /responses/{id}` find them: a file's path or `:memory:`; without it none are. A change
+    /// needs a restart.
+    pub store: Option<String>,
     /// When a target that keeps failing is left alone.
     pub breaker: BreakerConfig,
     /// The providers.
@@ -59,6 +63,7 @@ impl Default for Config {
             keep_alive_ms: 10_000,
             drain_ms: 30_000,
             demo: true,
+            store: None,
             breaker: BreakerConfig::default(),
             providers: Vec::new(),
             models: Vec::new(),

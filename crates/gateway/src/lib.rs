@@ -11,6 +11,7 @@ mod config;
 mod count;
 mod drive;
 mod failover;
+mod kept;
 mod reload;
 mod route;
 mod server;

@@ -20,7 +20,7 @@ use axum::{
         HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, header,
     },
     response::IntoResponse,
-    routing::{any, get, post},
+    routing::{get, post},
 };
 use bytes::Bytes;
 use callgate_pipeline::Admitted;
@@ -37,6 +37,7 @@ use tokio::net::TcpListener;
 use crate::{
     Config, ConfigError, Routes, answer, count,
     drive::{Drive, Step},
+    kept::{Keeping, Kept},
 };
 
 /// A client that does not finish its headers in this time is gone.
@@ -51,6 +52,7 @@ pub struct Gateway {
 #[derive(Debug)]
 struct Shared {
     live: ArcSwap<Live>,
+    kept: Kept,
     started: u64,
 }
 
@@ -89,7 +91,9 @@ impl Gateway {
             return Err(config.origin.error("listen", message));
         }
         let live = ArcSwap::from_pointee(Live::new(config, None)?);
-        Ok(Self { shared: Arc::new(Shared { live, started: now() }) })
+        let kept = Kept::new(config.store.as_deref())
+            .map_err(|error| config.origin.error("store", error.to_string()))?;
+        Ok(Self { shared: Arc::new(Shared { live, kept, started: now() }) })
     }
 
     /// Replaces routes and limits by those of another configuration; `listen` stays as it is.
@@ -123,6 +127,8 @@ impl Gateway {
         let mut http = hyper::server::conn::http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
         let graceful = GracefulShutdown::new();
+        let kept = self.shared.kept.clone();
+        let sweep = tokio::spawn(async move { kept.sweep().await });
         let mut shutdown = std::pin::pin!(shutdown);
         loop {
             let socket = tokio::select! {
@@ -148,6 +154,7 @@ impl Gateway {
             });
         }
         drop(listener);
+        sweep.abort();
         let drain = self.shared.live.load().drain;
         tokio::select! {
             () = graceful.shutdown() => {}
@@ -165,7 +172,9 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/messages", post(messages))
         .route("/messages/count_tokens", post(count_tokens))
         .route("/responses", post(responses).get(no_websocket))
-        .route("/responses/{*id}", any(no_kept_reply))
+        .route("/responses/{id}", get(kept_reply).delete(forget_reply))
+        .route("/responses/{id}/input_items", get(kept_items))
+        .route("/responses/{id}/cancel", post(cancel))
         .route("/models", get(models))
         .route("/models/{*name}", get(model));
     Router::new()
@@ -216,12 +225,44 @@ async fn no_websocket(request: Request<Body>) -> Response<Body> {
     answer::fault_with(status, Api::Responses, &Fault::new(Code::RequestInvalid, message))
 }
 
-async fn no_kept_reply(Path(id): Path<String>) -> Response<Body> {
-    let id = id.split('/').next().unwrap_or_default();
-    let message = format!(
-        "no reply `{id}` is kept here: the gateway keeps none; send the whole conversation in `input`"
-    );
-    answer::fault(Api::Responses, &Fault::new(Code::NotFound, message))
+async fn kept_reply(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Response<Body> {
+    match shared.kept.response(&id).await {
+        Ok(json) => answer::json_text(json),
+        Err(fault) => answer::fault(Api::Responses, &fault),
+    }
+}
+
+async fn forget_reply(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Response<Body> {
+    match shared.kept.delete(&id).await {
+        Ok(()) => {
+            let gone = json!({ "id": id, "object": "response", "deleted": true });
+            answer::json_body(StatusCode::OK, &gone)
+        }
+        Err(fault) => answer::fault(Api::Responses, &fault),
+    }
+}
+
+async fn kept_items(
+    State(shared): State<Arc<Shared>>,
+    Path(id): Path<String>,
+    uri: Uri,
+) -> Response<Body> {
+    match shared.kept.input_items(&id, uri.query().unwrap_or_default()).await {
+        Ok(list) => answer::json_body(StatusCode::OK, &list),
+        Err(fault) => answer::fault(Api::Responses, &fault),
+    }
+}
+
+/// Only replies in the background can be cancelled, and there are none.
+async fn cancel(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Response<Body> {
+    let fault = match shared.kept.response(&id).await {
+        Ok(_) => Fault::new(
+            Code::RequestInvalid,
+            format!("`{id}` is no reply in the background: only such replies can be cancelled"),
+        ),
+        Err(fault) => fault,
+    };
+    answer::fault(Api::Responses, &fault)
 }
 
 async fn wrong_method(method: Method, uri: Uri) -> Response<Body> {
@@ -250,9 +291,16 @@ async fn turn(shared: &Shared, api: Api, request: Request<Body>) -> Response<Bod
         Ok(body) => body,
         Err(response) => return response,
     };
+    let (body, keeping) = match api {
+        Api::Responses => match shared.kept.joined(body).await {
+            Ok(joined) => joined,
+            Err(fault) => return answer::fault(api, &fault),
+        },
+        Api::Chat | Api::Messages => (body, None),
+    };
     match begin(&live, api, &head.headers, &body) {
-        Ok((drive, true)) => stream(api, drive, live.keep_alive).await,
-        Ok((drive, false)) => whole(api, drive, live.keep_alive).await,
+        Ok((drive, true)) => stream(api, drive, keeping, live.keep_alive).await,
+        Ok((drive, false)) => whole(api, drive, keeping, live.keep_alive).await,
         Err(fault) => answer::fault(api, &fault),
     }
 }
@@ -307,10 +355,18 @@ fn passed_on(headers: &HeaderMap) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-async fn stream(api: Api, mut drive: Drive, wait: Duration) -> Response<Body> {
+async fn stream(
+    api: Api,
+    mut drive: Drive,
+    keeping: Option<Keeping>,
+    wait: Duration,
+) -> Response<Body> {
     let keep_alive = Bytes::from_static(api.keep_alive());
     let first = match drive.next(wait).await {
-        Step::Bytes(bytes) => bytes,
+        Step::Bytes(bytes) => {
+            see(keeping.as_ref(), &bytes).await;
+            bytes
+        }
         Step::Silence => {
             drive.commit();
             keep_alive.clone()
@@ -324,10 +380,13 @@ async fn stream(api: Api, mut drive: Drive, wait: Duration) -> Response<Body> {
     };
     let losses = losses_header(&drive);
     let rest = futures_util::stream::unfold(drive, move |mut drive| {
-        let keep_alive = keep_alive.clone();
+        let (keep_alive, keeping) = (keep_alive.clone(), keeping.clone());
         async move {
             match drive.next(wait).await {
-                Step::Bytes(bytes) => Some((bytes, drive)),
+                Step::Bytes(bytes) => {
+                    see(keeping.as_ref(), &bytes).await;
+                    Some((bytes, drive))
+                }
                 Step::Silence => Some((keep_alive, drive)),
                 Step::Over => None,
             }
@@ -348,13 +407,25 @@ async fn stream(api: Api, mut drive: Drive, wait: Duration) -> Response<Body> {
     response
 }
 
+/// A client that has the end of its reply can go on with it at once, so it is kept before.
+async fn see(keeping: Option<&Keeping>, bytes: &[u8]) {
+    if let Some(keeping) = keeping {
+        keeping.see(bytes).await;
+    }
+}
+
 /// What the request lost on its way to another API, as a header.
 fn losses_header(drive: &Drive) -> Option<(HeaderName, HeaderValue)> {
     let value = HeaderValue::from_str(drive.losses()?).ok()?;
     Some((HeaderName::from_static(loss::HEADER), value))
 }
 
-async fn whole(api: Api, mut drive: Drive, wait: Duration) -> Response<Body> {
+async fn whole(
+    api: Api,
+    mut drive: Drive,
+    keeping: Option<Keeping>,
+    wait: Duration,
+) -> Response<Body> {
     let mut body = Vec::new();
     loop {
         match drive.next(wait).await {
@@ -366,9 +437,10 @@ async fn whole(api: Api, mut drive: Drive, wait: Duration) -> Response<Body> {
     if let Some(fault) = drive.failure() {
         return answer::fault(api, fault);
     }
-    let mut response = Response::new(Body::from(body));
-    let json = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(header::CONTENT_TYPE, json);
+    if let (Some(keeping), Ok(json)) = (&keeping, std::str::from_utf8(&body)) {
+        keeping.keep(json).await;
+    }
+    let mut response = answer::json_text(body);
     response.headers_mut().extend(losses_header(&drive));
     response
 }

@@ -39,13 +39,15 @@ pub enum Code {
     UnsupportedFeature,
     /// No such model or path.
     NotFound,
+    /// What is kept between requests cannot be reached.
+    StoreUnavailable,
     /// A server tool's call reached the client side.
     InternalToolLeak,
 }
 
 impl Code {
     /// Every code, for the documentation's table.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::ClientToolArgsInvalid,
         Self::ClientToolNameMismatch,
         Self::ToolCallMalformed,
@@ -61,6 +63,7 @@ impl Code {
         Self::RequestInvalid,
         Self::UnsupportedFeature,
         Self::NotFound,
+        Self::StoreUnavailable,
         Self::InternalToolLeak,
     ];
 
@@ -83,6 +86,7 @@ impl Code {
             Self::RequestInvalid => "REQUEST_INVALID",
             Self::UnsupportedFeature => "UNSUPPORTED_FEATURE",
             Self::NotFound => "NOT_FOUND",
+            Self::StoreUnavailable => "STORE_UNAVAILABLE",
             Self::InternalToolLeak => "INTERNAL_TOOL_LEAK",
         }
     }
@@ -93,6 +97,7 @@ impl Code {
         match self {
             Self::RequestInvalid | Self::UnsupportedFeature => 400,
             Self::NotFound => 404,
+            Self::StoreUnavailable => 503,
             Self::InternalToolLeak => 500,
             Self::UpstreamTimeout | Self::UpstreamIdle => 504,
             _ => 502,
@@ -112,6 +117,7 @@ impl Code {
                 | Self::UpstreamRefused
                 | Self::UpstreamEndedEarly
                 | Self::UpstreamStatus
+                | Self::StoreUnavailable
         )
     }
 
@@ -125,6 +131,7 @@ impl Code {
             Self::ToolChoiceViolated => "client.tool_choice",
             Self::EmptyAssistantResponse => "finalize",
             Self::RequestInvalid | Self::UnsupportedFeature | Self::NotFound => "admit",
+            Self::StoreUnavailable => "store",
             Self::InternalToolLeak => "remap",
             _ => "upstream",
         }
