@@ -17,7 +17,13 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ("callgate-upstream", &["callgate-wire"]),
     (
         "callgate-gateway",
-        &["callgate-dialect", "callgate-wire", "callgate-pipeline", "callgate-upstream"],
+        &[
+            "callgate-dialect",
+            "callgate-wire",
+            "callgate-store",
+            "callgate-pipeline",
+            "callgate-upstream",
+        ],
     ),
     (
         "callgate-agent",
