@@ -91,8 +91,9 @@ fn a_probe_that_says_nothing_makes_room_for_the_next() {
 fn a_rest_is_kept_and_bounded() {
     let now = Instant::now();
     let mut breaker = Breaker::new(CONFIG);
-    let permit = breaker.admit(now).unwrap();
+    let (permit, other) = (breaker.admit(now).unwrap(), breaker.admit(now).unwrap());
     breaker.report(permit, Health::Limited(Duration::from_secs(3600)), now);
+    breaker.report(other, Health::Limited(ms(1)), now);
     assert_eq!(breaker.admit(now), Err(Shut::Resting(now + ms(8_000))));
     assert!(breaker.admit(now + ms(8_000)).is_ok());
 }
