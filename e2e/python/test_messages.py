@@ -10,7 +10,7 @@ from typing import Any
 import anthropic
 import pytest
 
-from harness import DIALECTS, RELAYED, TEXT_DIALECTS, WIRES, messages_client
+from harness import DIALECTS, RELAYED, TEXT_DIALECTS, WIRES, Server, messages_client
 from tools import TOOLS
 
 #: The same tools as this API declares them.
@@ -227,6 +227,23 @@ def test_what_agents_send_is_taken(at, mark):
         extra_body={"context_management": {"edits": []}, "novel": 1},
     )
     assert turn.error is None and turn.text()
+
+
+def test_models_have_this_apis_shape(tmp_path):
+    path = tmp_path / "callgate.toml"
+    path.write_text(
+        '[[provider]]\nname = "p"\nbase_url = "http://127.0.0.1:9/v1"\n'
+        '[[model]]\nname = "mine"\nprovider = "p"\n'
+    )
+    server = Server("serve", "--config", str(path), "--listen", "127.0.0.1:0")
+    try:
+        api = messages_client(server.url)
+        assert "mine" in [model.id for model in api.models.list()]
+        assert api.models.retrieve("mine").display_name == "mine"
+        with pytest.raises(anthropic.NotFoundError):
+            api.models.retrieve("other")
+    finally:
+        server.stop()
 
 
 def test_a_result_without_its_call_is_named(at):

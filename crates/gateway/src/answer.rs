@@ -49,6 +49,24 @@ pub(crate) fn fault_with(status: StatusCode, api: Api, fault: &Fault) -> Respons
     response
 }
 
+/// The list of models, as clients of the Messages API know it.
+pub(crate) fn messages_models(routes: &Routes) -> Response<Body> {
+    let names: Vec<_> = routes.names().collect();
+    let data: Vec<_> = names.iter().map(|name| messages_model(name)).collect();
+    let list = json!({
+        "data": data, "has_more": false, "first_id": names.first(), "last_id": names.last(),
+    });
+    json_body(StatusCode::OK, &list)
+}
+
+/// One model's object, as clients of the Messages API know it. The API has the epoch stand for a
+/// time that is not known.
+pub(crate) fn messages_model(name: &str) -> Value {
+    json!({
+        "type": "model", "id": name, "display_name": name, "created_at": "1970-01-01T00:00:00Z",
+    })
+}
+
 /// The list of models.
 pub(crate) fn models(routes: &Routes, now: u64) -> Response<Body> {
     let data: Vec<_> = routes.names().map(|name| model(name, now)).collect();

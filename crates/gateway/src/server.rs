@@ -194,24 +194,45 @@ async fn health() -> Response<Body> {
     answer::json_body(StatusCode::OK, &json!({ "status": "ok" }))
 }
 
-async fn models(State(shared): State<Arc<Shared>>) -> Response<Body> {
-    answer::models(&shared.live.load().routes, shared.started)
-}
-
-async fn model(State(shared): State<Arc<Shared>>, Path(name): Path<String>) -> Response<Body> {
-    match shared.live.load().routes.find(&name) {
-        Ok(_) => answer::json_body(StatusCode::OK, &answer::model(&name, shared.started)),
-        Err(fault) => answer::fault(Api::Chat, &fault),
+async fn models(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response<Body> {
+    let routes = &shared.live.load().routes;
+    match api_of(&headers) {
+        Api::Messages => answer::messages_models(routes),
+        Api::Chat | Api::Responses => answer::models(routes, shared.started),
     }
 }
 
-async fn not_found(uri: Uri) -> Response<Body> {
+/// The API that a client of a shared path speaks: every request of a Messages client names a version.
+fn api_of(headers: &HeaderMap) -> Api {
+    match headers.contains_key("anthropic-version") {
+        true => Api::Messages,
+        false => Api::Chat,
+    }
+}
+
+async fn model(
+    State(shared): State<Arc<Shared>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let api = api_of(&headers);
+    if let Err(fault) = shared.live.load().routes.find(&name) {
+        return answer::fault(api, &fault);
+    }
+    let model = match api {
+        Api::Messages => answer::messages_model(&name),
+        Api::Chat | Api::Responses => answer::model(&name, shared.started),
+    };
+    answer::json_body(StatusCode::OK, &model)
+}
+
+async fn not_found(uri: Uri, headers: HeaderMap) -> Response<Body> {
     let message = format!(
         "no such path: {}; the APIs are at /v1/chat/completions, /v1/responses and /v1/messages, the \
          models at /v1/models",
         uri.path()
     );
-    answer::fault(Api::Chat, &Fault::new(Code::NotFound, message))
+    answer::fault(api_of(&headers), &Fault::new(Code::NotFound, message))
 }
 
 /// Clients that would rather speak over a WebSocket fall back to a request at once.

@@ -6,7 +6,8 @@ use std::{fmt::Write as _, path::Path, time::Duration};
 use callgate_wire::Api;
 use serde_json::{Value, json};
 
-use crate::harness::Bench;
+use self::provider::Act;
+use crate::harness::{Bench, Upstream};
 
 mod faults;
 mod provider;
@@ -105,10 +106,11 @@ fn streamed(api: Api, body: &str) -> Seen {
         Api::Chat if body.trim_end().ends_with("data: [DONE]") => {
             let finish =
                 events.iter().find_map(|event| event["choices"][0]["finish_reason"].as_str());
-            let opens = |event: &&Value| {
-                event["choices"][0]["delta"]["tool_calls"][0]["function"]["name"].is_string()
-            };
-            good(finish.unwrap_or("nothing"), events.iter().filter(opens).count())
+            let calls = events.iter().flat_map(|event| {
+                event["choices"][0]["delta"]["tool_calls"].as_array().into_iter().flatten()
+            });
+            let opened = calls.filter(|call| call["function"]["name"].is_string()).count();
+            good(finish.unwrap_or("nothing"), opened)
         }
         Api::Chat => fault(&last["error"]["code"]),
         Api::Responses if last["type"] == "response.failed" => {
@@ -139,6 +141,16 @@ async fn table() -> String {
         )
         .unwrap();
     }
+    let refused = Upstream::refusing();
+    let tls = url.replace("http:", "https:");
+    for (name, url) in [("refused", &refused), ("plain", &tls)] {
+        write!(
+            config,
+            "[[provider]]\nname = \"{name}\"\nbase_url = \"{url}/v1\"\n\
+             [[model]]\nname = \"{name}/*\"\nprovider = \"{name}\"\nmodel = \"*\"\n"
+        )
+        .unwrap();
+    }
     let mut out = String::new();
     for api in Api::ALL {
         write!(out, "\n## A provider of `{api}`\n\n| what it does |").unwrap();
@@ -149,7 +161,11 @@ async fn table() -> String {
         for (number, row) in rows.iter().enumerate().filter(|(_, row)| row.api == api) {
             // A fresh gateway: targets that have failed would be left alone.
             let bench = Bench::of(&config).await;
-            let model = format!("{api}/{number}");
+            let model = match row.act {
+                Act::Refused => "refused/m".to_owned(),
+                Act::Plain => "plain/m".to_owned(),
+                _ => format!("{api}/{number}"),
+            };
             let (bench, model) = (&bench, model.as_str());
             let asked = Api::ALL.into_iter().flat_map(|client| [(client, true), (client, false)]);
             let asked = asked.map(|(client, stream)| ask(bench, client, model, stream));

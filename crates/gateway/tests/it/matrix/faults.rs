@@ -71,6 +71,13 @@ fn chat() -> Vec<Row> {
     let second = chunk(&call(Some(1), Some("b"), Some("now"), "{\"y\""), None);
     let second_end = chunk(&call(Some(1), None, None, ":2}"), None);
     let repeated = chunk(&call(Some(0), Some("b"), Some("now"), "{}"), None);
+    let unknown = chunk(&call(Some(0), Some("a"), Some("never"), "{}"), None);
+    let blank = chunk(&call(Some(0), Some("a"), Some("now"), ""), None);
+    let thought = chunk(&json!({ "reasoning_content": "Hm." }), None);
+    let mut both = call(Some(0), Some("a"), Some("now"), "{}");
+    let other = call(Some(1), Some("b"), Some("now"), "{}")["tool_calls"][0].clone();
+    both["tool_calls"].as_array_mut().unwrap().push(other);
+    let both = chunk(&both, None);
     let missing = chunk(&call(None, Some("a"), Some("now"), "{}"), None);
     let last = chunk(&call(Some(0), Some("a"), Some("now"), "{}"), Some("tool_calls"));
     let error = frame(&json!({ "error": { "message": "Broken inside.", "type": "server_error" } }));
@@ -87,6 +94,8 @@ fn chat() -> Vec<Row> {
     };
     let huge = format!("data: {}", "x".repeat(20 << 20));
     vec![
+        row("a refused connection", Act::Refused, false),
+        row("no TLS where TLS is due", Act::Plain, false),
         row("400", status(400, ""), false),
         row("401", status(401, ""), false),
         row("404", status(404, ""), false),
@@ -134,10 +143,27 @@ fn chat() -> Vec<Row> {
             true,
         ),
         row(
+            "a tool that was not declared",
+            Act::Stream(bytes(&[&role, &unknown, &calls, done])),
+            false,
+        ),
+        row(
             "arguments that are no JSON",
             Act::Stream(bytes(&[&role, &opened, &calls, done])),
             false,
         ),
+        row("empty arguments", Act::Stream(bytes(&[&role, &blank, &calls, done])), true),
+        row(
+            "reasoning and a call",
+            Act::Stream(bytes(&[&role, &thought, &whole, &calls, done])),
+            true,
+        ),
+        row(
+            "two calls, one after the other",
+            Act::Stream(bytes(&[&role, &opened, &closed, &second, &second_end, &calls, done])),
+            true,
+        ),
+        row("two calls in one chunk", Act::Stream(bytes(&[&role, &both, &calls, done])), true),
         row("single bytes", Act::Drip(bytes(&[&role, &whole, &calls, done])), true),
         row(
             "interleaved calls",

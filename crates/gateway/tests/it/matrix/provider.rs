@@ -23,6 +23,10 @@ pub(crate) enum Act {
     Silent(Vec<u8>),
     /// Never answers.
     Mute,
+    /// Is not there.
+    Refused,
+    /// Speaks no TLS where TLS is due.
+    Plain,
 }
 
 /// Serves the acts that `act` gives for the model names of requests.
@@ -74,6 +78,8 @@ async fn answer(mut socket: TcpStream, act: &impl Fn(&str) -> Act) -> std::io::R
             chunk(&mut socket, &body).await?;
             tokio::time::sleep(Duration::from_secs(60)).await;
         }
+        // Their requests do not come here, or cannot be read.
+        Act::Refused | Act::Plain => {}
         Act::Mute => tokio::time::sleep(Duration::from_secs(60)).await,
     }
     socket.shutdown().await
@@ -110,6 +116,10 @@ async fn request(socket: &mut TcpStream) -> std::io::Result<Vec<u8>> {
         }
         match socket.read(&mut buffer).await? {
             0 => return Ok(Vec::new()),
+            // A record of TLS.
+            _ if buffer[0] == 0x16 && read.is_empty() => {
+                return Err(std::io::Error::other("TLS"));
+            }
             count => read.extend_from_slice(&buffer[..count]),
         }
     }
