@@ -5,6 +5,7 @@
 //! calls arrive, in what order with the text, and how a reply ends.
 
 use callgate_dialect::{Call, Language, Span};
+use callgate_lab::{cut, random::Random};
 use callgate_pipeline::{Admitted, BodyEnd, Policy, Release, Reply, Turn, Upstream};
 use callgate_wire::{
     Api, Code, Fault, Finish, ReplyEvent, TurnEvent,
@@ -437,6 +438,99 @@ fn reasoning_stays_between_calls() {
                     }));
                 }
                 assert!(places.is_sorted(), "{api} {framing:?}: {out}");
+            }
+        }
+    }
+}
+
+/// A body with some of its frames or bytes damaged, repeated, swapped or gone.
+fn damaged(bytes: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut frames: Vec<Vec<u8>> = Vec::new();
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        match frames.last_mut() {
+            Some(frame) if !frame.ends_with(b"\n\n") => frame.extend_from_slice(line),
+            _ => frames.push(line.to_vec()),
+        }
+    }
+    for _ in 0..=random.below(3) {
+        let at = random.below(frames.len().max(1));
+        let Some(frame) = frames.get_mut(at) else { break };
+        match random.below(7) {
+            0 => drop(frames.remove(at)),
+            1 => {
+                let frame = frame.clone();
+                frames.insert(at, frame);
+            }
+            2 => {
+                let other = random.below(frames.len());
+                frames.swap(at, other);
+            }
+            3 => frame.truncate(random.below(frame.len() + 1)),
+            4 => {
+                let place = random.below(frame.len().max(1));
+                if let Some(byte) = frame.get_mut(place) {
+                    *byte = b"\"{}[],:0n\\ \n\xff"[random.below(13)];
+                }
+            }
+            5 => {
+                let (from, to) = (random.below(frame.len() + 1), random.below(frame.len() + 1));
+                frame.drain(from.min(to)..from.max(to));
+            }
+            _ => frames.truncate(at),
+        }
+    }
+    frames.concat()
+}
+
+/// What a client gets for a body in pieces, if the reply is well formed.
+fn got(
+    (client, provider): (Api, Api),
+    framing: Framing,
+    scene: &Scene,
+    body: &[u8],
+    cuts: &[usize],
+    end: BodyEnd,
+) -> Result<Seen, String> {
+    let mut turn = turn(client, provider, framing, scene);
+    let mut reader = Reader::new(client, framing);
+    let mut out = Vec::new();
+    for chunk in cut::chunks(body, cuts) {
+        let before = out.len();
+        turn.push(chunk, &mut out);
+        if framing == Framing::Stream {
+            reader.push(&out[before..]);
+        }
+    }
+    ended(&turn, &reader, &out, end)
+}
+
+#[test]
+fn damaged_bodies_end_well_however_they_are_cut() {
+    let mut random = Random::new(20_261_201);
+    for scene in scenes() {
+        for pair in
+            Api::ALL.into_iter().flat_map(|client| Api::ALL.map(|provider| (client, provider)))
+        {
+            let bytes = body(pair.1, Framing::Stream, &scene);
+            for round in 0..40 {
+                let body = damaged(&bytes, &mut random);
+                let framing = FRAMINGS[round % 2];
+                let end = || if round % 3 == 0 { broken() } else { BodyEnd::Complete };
+                let place = || {
+                    let shown = String::from_utf8_lossy(&body);
+                    format!("{}: {} over {} {framing:?}: {shown}", scene.name, pair.0, pair.1)
+                };
+                let whole = got(pair, framing, &scene, &body, &[], end())
+                    .unwrap_or_else(|error| panic!("{}: {error}", place()));
+                let is_fault = whole.end.as_deref().is_some_and(|end| end.starts_with("fault"));
+                let held = scene.policy.release == Release::Turn;
+                assert!(!(held && is_fault) || whole.calls.is_empty(), "{}: {whole:?}", place());
+                let is_stop = whole.end.as_deref() == Some("stop");
+                assert!(!is_stop || whole.calls.is_empty(), "{}: {whole:?}", place());
+                let cuts = cut::random(body.len(), 1 + random.below(9), random.number());
+                let again = got(pair, framing, &scene, &body, &cuts, end())
+                    .unwrap_or_else(|error| panic!("{}: {error}", place()));
+                assert_eq!(again, whole, "cut at {cuts:?}: {}", place());
             }
         }
     }

@@ -52,6 +52,11 @@ pub fn is_canonical(json: &str, framing: Framing, is_first: bool) -> bool {
         "reasoning_summary_text.delta" => summary() && text(event.delta),
         "reasoning_summary_text.done" => summary() && text(event.text),
         "output_text.annotation.added" => part() && event.annotation.is_some_and(is_typed),
+        // Parts of a call whose item has not come yet: calls are governed, in any order.
+        "function_call_arguments.delta"
+        | "function_call_arguments.done"
+        | "custom_tool_call_input.delta"
+        | "custom_tool_call_input.done" => false,
         // What this version does not know means nothing to it, and is the client's.
         _ => true,
     }
@@ -126,6 +131,8 @@ mod tests {
         check(&item.replace("message", "function_call"), false, false);
         check(&item.replace("message", "novel"), false, true);
         check(r#"{"type":"response.novel","x":1}"#, false, true);
+        let part = r#"{"type":"response.function_call_arguments.delta","item_id":"f","output_index":0,"delta":"{"}"#;
+        check(part, false, false);
         check(r#"{"type":"response.completed","response":{}}"#, false, false);
         check(r#"{"type":"error"}"#, false, false);
     }
