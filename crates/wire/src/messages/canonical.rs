@@ -8,7 +8,7 @@ use super::{
     encode::Framing,
     view::{Block, Delta, Event, Reply},
 };
-use crate::chat::view::{count, word};
+use crate::chat::view::{count, is_string, word};
 
 /// Whether every member that clients rely on stands in its place.
 ///
@@ -59,20 +59,24 @@ fn is_reply(reply: &Reply<'_>, is_whole: bool) -> bool {
 fn is_block(raw: &RawValue) -> bool {
     let Ok(block) = serde_json::from_str::<Block<'_>>(raw.get()) else { return false };
     match word(block.kind).as_deref() {
-        Some("text") => word(block.text).is_some(),
-        Some("thinking") => word(block.thinking).is_some(),
+        Some("text") => is_text(block.text),
+        Some("thinking") => is_text(block.thinking),
         // Calls are governed, whatever they look like.
         Some("tool_use") | None => false,
         Some(_) => true,
     }
 }
 
+fn is_text(raw: Option<&RawValue>) -> bool {
+    raw.is_some_and(is_string)
+}
+
 fn is_delta(raw: &RawValue) -> bool {
     let Ok(delta) = serde_json::from_str::<Delta<'_>>(raw.get()) else { return false };
     match word(delta.kind).as_deref() {
-        Some("text_delta") => word(delta.text).is_some(),
-        Some("thinking_delta") => word(delta.thinking).is_some(),
-        Some("signature_delta") => word(delta.signature).is_some(),
+        Some("text_delta") => is_text(delta.text),
+        Some("thinking_delta") => is_text(delta.thinking),
+        Some("signature_delta") => is_text(delta.signature),
         Some("input_json_delta") | None => false,
         Some(_) => true,
     }
