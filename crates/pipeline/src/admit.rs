@@ -142,7 +142,9 @@ impl Admitted {
     ) -> Result<ProviderRequest, Fault> {
         let change = Rewrite {
             model: (target.model != self.model()).then(|| target.model.to_owned()),
-            messages: written.map(|list| list.into_iter().map(Written::native).collect()),
+            messages: written
+                .map(|list| list.into_iter().map(Written::native).collect())
+                .or_else(|| history::mended(target.api, &self.request().messages)),
             remove: match policy.dialect {
                 Some(_) => vec!["tools", "tool_choice", "parallel_tool_calls"],
                 None => Vec::new(),
@@ -177,6 +179,7 @@ impl Admitted {
         if let Some(written) = written {
             request.messages = written.into_iter().map(Written::canonical).collect();
         }
+        let mends = history::mend(&mut request.messages, places);
         if policy.dialect.is_some() {
             request.tools.clear();
             request.tool_choice = ToolChoice::Auto;
@@ -184,7 +187,7 @@ impl Admitted {
         }
         let outgoing = codec::write(target.api, &request, places, target.model, &[]);
         let own = losses.iter().filter(|loss| policy.dialect.is_none() || !is_of_tools(&loss.path));
-        let losses = loss::settle(own.chain(&outgoing.losses))?;
+        let losses = loss::settle(own.chain(&mends).chain(&outgoing.losses))?;
         Ok(ProviderRequest { body: outgoing.body, stream: request.stream, losses })
     }
 

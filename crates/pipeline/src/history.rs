@@ -1,11 +1,17 @@
 //! The conversation as a model in a dialect sees it: calls and results as text, and the teaching.
 //!
-//! It never fails: history may hold arguments that are not JSON, and they are shown as they are.
+//! It never fails: history may hold arguments that are not JSON. Models in a dialect are shown them as
+//! they are; servers that read arguments refuse the conversation for good, so they get an object that
+//! marks them.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use callgate_dialect::{Call, Language, ResultFrame, Span, Tools};
-use callgate_wire::{Message, Part, Role, chat::NewMessage};
+use callgate_wire::{
+    Api, Loss, LossKind, Message, Part, Places, Role,
+    chat::{self, NewMessage},
+    messages::input,
+};
 
 /// One message for a model in a dialect.
 pub(crate) enum Written<'w> {
@@ -75,6 +81,57 @@ pub(crate) fn written<'w>(
     }
     writer.flush();
     Some(writer.out)
+}
+
+/// Makes arguments that are no JSON object one that holds their text, and lists them.
+pub(crate) fn mend(messages: &mut [Message], places: &Places) -> Vec<Loss> {
+    let mut losses = Vec::new();
+    for (at, message) in messages.iter_mut().enumerate() {
+        for part in &mut message.parts {
+            let Part::Call { arguments, .. } = part else { continue };
+            if !input::fits(arguments) {
+                let reason = format!(
+                    "arguments that are no JSON object are the text of `{}`",
+                    input::INVALID_JSON
+                );
+                let path = places.message(at).into_owned();
+                losses.push(Loss { kind: LossKind::Lossy, path, reason });
+            }
+            if let Cow::Owned(mended) = mended_text(arguments) {
+                *arguments = mended;
+            }
+        }
+    }
+    losses
+}
+
+/// The same for a provider of the client's own API; `None` if its messages can stand. Elsewhere than
+/// in the Chat API servers take any text.
+pub(crate) fn mended(api: Api, messages: &[Message]) -> Option<Vec<NewMessage>> {
+    let is_bad = |part: &Part| match part {
+        Part::Call { arguments, .. } => matches!(mended_text(arguments), Cow::Owned(_)),
+        _ => false,
+    };
+    if api != Api::Chat || !messages.iter().flat_map(|message| &message.parts).any(is_bad) {
+        return None;
+    }
+    let mend = |text: &str| match mended_text(text) {
+        Cow::Owned(mended) => Some(mended),
+        Cow::Borrowed(_) => None,
+    };
+    let message = |message: &Message| {
+        let raw = chat::mended(&message.raw, mend).unwrap_or_else(|| message.raw.clone());
+        NewMessage::Kept(raw)
+    };
+    Some(messages.iter().map(message).collect())
+}
+
+/// Arguments as every server can read them; owned if they are others than before.
+fn mended_text(arguments: &str) -> Cow<'_, str> {
+    match input::of(arguments) {
+        Cow::Borrowed(text) if text != arguments => Cow::Owned(text.to_owned()),
+        text => text,
+    }
 }
 
 struct Writer<'w> {

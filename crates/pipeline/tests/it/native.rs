@@ -100,3 +100,70 @@ fn nothing_is_kept_of_plain_text() {
         assert!(late <= early + 200, "{early} then {late} bytes are kept ({dialect:?})");
     }
 }
+
+/// What nobody knows of a call belongs to it: some providers want it back with the call's result.
+#[test]
+fn members_of_calls_survive_in_their_own_api() {
+    use callgate_pipeline::{Admitted, BodyEnd, Upstream};
+    use callgate_wire::Api;
+    let chunk = |call: &serde_json::Value| {
+        format!(
+            "data: {}\n\n",
+            json!({ "id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [
+                { "index": 0, "delta": { "role": "assistant", "tool_calls": [call] }, "finish_reason": null }] })
+        )
+    };
+    let named = json!({ "index": 0, "id": "call_1", "type": "function", "extra_content": { "v": { "thought_signature": "S" } },
+        "function": { "name": "now", "arguments": "{}" } });
+    let chat_stream = chunk(&named)
+        + &chunk(&json!({ "index": 0, "later": [1.50] }))
+        + "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n";
+    let mut whole = named;
+    whole["later"] = json!([1.50]);
+    let chat_whole = json!({ "id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [
+        { "index": 0, "message": { "role": "assistant", "content": null, "tool_calls": [whole] },
+          "finish_reason": "tool_calls" }] });
+    let item = json!({ "type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "now",
+        "arguments": "{}", "status": "completed", "caller": { "type": "program", "caller_id": "S" } });
+    let mut done = item.clone();
+    done["later"] = json!([1.50]);
+    let reply = |status: &str, output: &[serde_json::Value]| {
+        json!({ "id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": status,
+            "output": output })
+    };
+    let event = |kind: &str, rest: serde_json::Value| {
+        let mut event = rest;
+        event["type"] = json!(kind);
+        format!("event: {kind}\ndata: {event}\n\n")
+    };
+    let responses_stream =
+        event("response.created", json!({ "response": reply("in_progress", &[]) }))
+            + &event("response.output_item.added", json!({ "output_index": 0, "item": item }))
+            + &event("response.output_item.done", json!({ "output_index": 0, "item": done }))
+            + &event(
+                "response.completed",
+                json!({ "response": reply("completed", &[done.clone()]) }),
+            );
+    let responses_whole = reply("completed", &[done]);
+    let tool = json!({ "type": "function", "name": "now", "function": { "name": "now" } });
+    for (api, stream, body) in [
+        (Api::Chat, true, chat_stream),
+        (Api::Chat, false, chat_whole.to_string()),
+        (Api::Responses, true, responses_stream),
+        (Api::Responses, false, responses_whole.to_string()),
+    ] {
+        let request = json!({ "model": "mine", "stream": stream, "tools": [tool], "input": "Go.",
+            "messages": [{ "role": "user", "content": "Go." }] });
+        let admitted = Admitted::new(api, request.to_string().as_bytes()).unwrap();
+        let mut turn = admitted.turn(Upstream { api, model: "m" }, &Policy::default(), 1);
+        let mut out = Vec::new();
+        turn.push(body.as_bytes(), &mut out);
+        turn.end(BodyEnd::Complete, &mut out);
+        let out = String::from_utf8(out).unwrap();
+        let names =
+            if api == Api::Chat { r#""thought_signature":"S""# } else { r#""caller_id":"S""# };
+        for member in [names, r#""later":[1.5]"#, "call_1"] {
+            assert!(out.contains(member), "{api} {stream}: {member} is not in {out}");
+        }
+    }
+}

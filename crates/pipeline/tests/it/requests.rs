@@ -1,7 +1,7 @@
 //! What a provider is sent: untouched but for the model, or with a dialect taught and spoken.
 
 use callgate_dialect::{Language, Options, Recorded, Tools};
-use callgate_pipeline::{Admitted, Policy};
+use callgate_pipeline::{Admitted, Policy, Upstream};
 use callgate_wire::Api;
 use serde_json::{Value, json};
 
@@ -313,4 +313,53 @@ fn pairs_are_checked_before_a_provider_sees_them() {
     let request = with(messages).request.to_string();
     let fault = Admitted::new(Api::Chat, request.as_bytes()).unwrap_err();
     assert_eq!((fault.status(), &fault.detail["call_id"]), (400, &json!("c2")));
+}
+
+/// Servers that read arguments refuse a conversation with broken ones, and clients never take them
+/// out of it.
+#[test]
+fn broken_arguments_are_marked_for_servers_that_read_them() {
+    let broken = "{\"path\":\"a";
+    let calls = [("c1", broken), ("c2", ""), ("c3", "{\"path\": \"b\"}")];
+    let mended = [json!({ "INVALID_JSON": broken }), json!({}), json!({ "path": "b" })];
+    let results = |item: &dyn Fn(&str) -> Value| calls.map(|(id, _)| item(id));
+    let chat = {
+        let calls = calls.map(|(id, arguments)| {
+            json!({ "id": id, "type": "function", "function": { "name": "read", "arguments": arguments } })
+        });
+        let mut messages = vec![
+            json!({ "role": "user", "content": "Go." }),
+            json!({ "role": "assistant", "content": null, "tool_calls": calls, "x": 1 }),
+        ];
+        messages
+            .extend(results(&|id| json!({ "role": "tool", "tool_call_id": id, "content": "r" })));
+        json!({ "model": "m", "messages": messages })
+    };
+    let responses = {
+        let mut items = vec![json!({ "role": "user", "content": "Go." })];
+        items.extend(calls.map(|(id, arguments)| {
+            json!({ "type": "function_call", "call_id": id, "name": "read", "arguments": arguments })
+        }));
+        items.extend(results(
+            &|id| json!({ "type": "function_call_output", "call_id": id, "output": "r" }),
+        ));
+        json!({ "model": "m", "input": items })
+    };
+    for (client, request) in [(Api::Chat, chat), (Api::Responses, responses)] {
+        let admitted = Admitted::new(client, request.to_string().as_bytes()).unwrap();
+        let upstream = Upstream { api: Api::Chat, model: "m" };
+        let sent = admitted.for_target(upstream, &Policy::default()).unwrap();
+        let body: Value = serde_json::from_slice(&sent.body).unwrap();
+        let list = body["messages"][1]["tool_calls"].as_array().unwrap().clone();
+        let found: Vec<Value> = list
+            .iter()
+            .map(|call| {
+                serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap()
+            })
+            .collect();
+        assert_eq!(found, mended);
+        // Good ones keep their bytes.
+        assert_eq!(list[2]["function"]["arguments"], "{\"path\": \"b\"}");
+        assert_eq!(body["messages"][1]["x"].is_null(), client != Api::Chat);
+    }
 }

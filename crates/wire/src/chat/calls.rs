@@ -17,6 +17,11 @@
 //! A call ends when no later delta could be meant for it (it has no id, and its index or its place
 //! as the last call went to another one), and every call ends at the finish.
 
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::call::Head;
 use crate::{Code, Fault, TurnEvent, escape::Unescape, tool_map::Wrap};
 
 /// A turn with more calls is a broken provider.
@@ -33,6 +38,8 @@ pub(super) struct Piece<'a> {
     /// Whether it is of a custom tool, whose input is no JSON.
     pub(super) is_custom: bool,
     pub(super) arguments: Arguments<'a>,
+    /// Members that nobody knows.
+    pub(super) rest: &'a [(Cow<'a, str>, &'a RawValue)],
 }
 
 /// Arguments as the provider wrote them.
@@ -67,6 +74,8 @@ struct Slot {
     wrap: Option<Wrap>,
     /// Argument text that waits until the call has been told of.
     held: String,
+    /// Members that nobody knows, as far as they have not been told.
+    rest: Vec<(String, Box<RawValue>)>,
     has_arguments: bool,
     ended: bool,
 }
@@ -208,6 +217,8 @@ impl Calls {
         if slot.name.is_none() {
             slot.name = piece.name.map(str::to_owned);
         }
+        let rest = piece.rest.iter().filter(|(_, value)| value.get() != "null");
+        slot.rest.extend(rest.map(|(name, value)| (name.to_string(), (*value).to_owned())));
         let mut text = String::new();
         match piece.arguments {
             Arguments::Literal(literal) => slot.text.push(literal, &mut text),
@@ -221,6 +232,7 @@ impl Calls {
             text = wrap.push(&text);
         }
         if told {
+            slot.tell_rest(out);
             push_delta(at, text, out);
             return Ok(());
         }
@@ -267,6 +279,7 @@ impl Calls {
             }
             let call = ordinal(self.told);
             let name = slot.name.clone().unwrap_or_default();
+            slot.tell_rest(out);
             out.push(TurnEvent::CallStart { call, id: slot.id.clone(), name });
             let held = std::mem::take(&mut slot.held);
             self.held_bytes -= held.len().min(self.held_bytes);
@@ -275,6 +288,15 @@ impl Calls {
                 out.push(TurnEvent::CallEnd { call });
             }
             self.told += 1;
+        }
+    }
+}
+
+impl Slot {
+    /// Tells of the members that nobody knows, by the id of the call.
+    fn tell_rest(&mut self, out: &mut Vec<TurnEvent>) {
+        if let Some(id) = self.id.as_deref().filter(|_| !self.rest.is_empty()) {
+            out.push(Head::event(id, &std::mem::take(&mut self.rest)));
         }
     }
 }

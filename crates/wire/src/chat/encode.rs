@@ -6,8 +6,13 @@
 use serde::{Deserialize, Deserializer, de::IgnoredAny};
 use serde_json::value::RawValue;
 
-use super::{call::Call, whole::Whole};
-use crate::{Fault, Finish, ReplyEvent, Usage, escape, raw, sse, tool_map::ToolMap};
+use super::{
+    call::{Call, Heads},
+    whole::Whole,
+};
+use crate::{
+    Api, Fault, Finish, ReplyEvent, Usage, Vendor, VendorKind, escape, raw, sse, tool_map::ToolMap,
+};
 
 /// The largest part of a call's arguments in one chunk.
 const ARGUMENT_BYTES: usize = 16 * 1024;
@@ -33,6 +38,7 @@ pub enum Framing {
 pub struct Encoder {
     include_usage: bool,
     tools: ToolMap,
+    heads: Heads,
     state: State,
     /// The part of a summary that was written last.
     summary: Option<u32>,
@@ -65,6 +71,7 @@ impl Encoder {
         Self {
             include_usage,
             tools: ToolMap::default(),
+            heads: Heads::default(),
             state: State::Open,
             summary: None,
             stream: Stream {
@@ -99,8 +106,11 @@ impl Encoder {
         }
         let Some(event) = self.translated(event) else { return };
         match &mut self.whole {
-            Some(whole) => whole.event(event, &self.tools, out),
-            None => self.stream.event(event, self.include_usage, &self.tools, out),
+            Some(whole) => whole.event(event, &self.tools, &mut self.heads, out),
+            None => {
+                let Self { stream, tools, heads, .. } = self;
+                stream.event(event, self.include_usage, tools, heads, out);
+            }
         }
     }
 }
@@ -124,6 +134,10 @@ impl Encoder {
                 let value = RawValue::from_string(list).ok()?;
                 ReplyEvent::Extra { name: "annotations".to_owned(), value }
             }
+            ReplyEvent::Vendor(Vendor { api: Api::Chat, kind: VendorKind::Head, value }) => {
+                self.heads.note(value.get());
+                return None;
+            }
             ReplyEvent::Vendor(_) => return None,
             event => event,
         })
@@ -136,6 +150,7 @@ impl Stream {
         event: ReplyEvent,
         include_usage: bool,
         tools: &ToolMap,
+        heads: &mut Heads,
         out: &mut Vec<u8>,
     ) {
         match event {
@@ -146,7 +161,7 @@ impl Stream {
             ReplyEvent::Reasoning(text) => self.text("reasoning_content", &text, out),
             ReplyEvent::Refusal(text) => self.text("refusal", &text, out),
             ReplyEvent::Call { id, name, arguments } => {
-                self.call(&id, &Call::of(tools, &name, &arguments), out);
+                self.call(&id, &Call::of(tools, &name, &arguments), heads, out);
             }
             ReplyEvent::Extra { name, value } => self.content(out, |out| {
                 out.push(b'{');
@@ -177,7 +192,7 @@ impl Stream {
         }
     }
 
-    fn call(&mut self, id: &str, call: &Call<'_>, out: &mut Vec<u8>) {
+    fn call(&mut self, id: &str, call: &Call<'_>, heads: &mut Heads, out: &mut Vec<u8>) {
         let Call { kind, input_name, .. } = call;
         let index = self.calls.to_string();
         self.calls += 1;
@@ -188,7 +203,9 @@ impl Stream {
             escape::write(id, out);
             out.extend_from_slice(format!(r#","type":"{kind}","{kind}":{{"name":"#).as_bytes());
             escape::write(call.name, out);
-            out.extend_from_slice(format!(r#","{input_name}":""}}}}]}}"#).as_bytes());
+            out.extend_from_slice(format!(r#","{input_name}":""}}"#).as_bytes());
+            heads.write(id, out);
+            out.extend_from_slice(b"}]}");
         });
         let mut rest: &str = &call.input;
         while !rest.is_empty() {

@@ -28,6 +28,6 @@ pub use canonical::{is_canonical, restored};
 pub use encode::{Encoder, Framing};
 pub use pairing::check_pairing;
 pub use request::Incoming;
-pub use rewrite::{NewMessage, Rewrite, rewrite};
+pub use rewrite::{NewMessage, Rewrite, mended, rewrite};
 pub use stream::Decoder;
 pub use write::write;

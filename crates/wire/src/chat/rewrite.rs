@@ -62,6 +62,40 @@ pub fn rewrite(body: &str, rewrite: &Rewrite) -> Result<Vec<u8>, Fault> {
     })
 }
 
+/// A message of this API with the arguments of its calls replaced where `mend` gives others; `None`
+/// if it gives none.
+#[must_use]
+pub fn mended(message: &RawValue, mend: impl Fn(&str) -> Option<String>) -> Option<Box<RawValue>> {
+    let edit = |text: &str, name, json: &str| {
+        raw::edit(text, &[raw::Edit::Set { name, json }]).map(|text| text.trim().to_owned()).ok()
+    };
+    let object = raw::Object::parse(message.get()).ok()?;
+    let mut is_changed = false;
+    let mut call = |call: &str| {
+        let object = raw::Object::parse(call).ok()?;
+        let function = object.get("function")?;
+        let arguments = raw::Object::parse(function).ok()?.get("arguments")?;
+        if !arguments.starts_with('"') {
+            return None;
+        }
+        let mut json = Vec::new();
+        escape::write(&mend(&escape::unescape(arguments))?, &mut json);
+        let function = edit(function, "arguments", &text_of(json))?;
+        is_changed = true;
+        edit(call, "function", &function)
+    };
+    let calls: Vec<_> = raw::elements(object.get("tool_calls")?)
+        .ok()?
+        .into_iter()
+        .map(|text| call(text).unwrap_or_else(|| text.to_owned()))
+        .collect();
+    if !is_changed {
+        return None;
+    }
+    let text = edit(message.get(), "tool_calls", &format!("[{}]", calls.join(",")))?;
+    RawValue::from_string(text).ok()
+}
+
 /// The text of bytes that were written from strings.
 fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)

@@ -238,6 +238,7 @@ impl Decoder {
                 Some(raw) => Arguments::Value(raw.get()),
                 None => Arguments::Value(""),
             },
+            rest: &call.rest,
         };
         match extent {
             Extent::Part => self.calls.piece(piece, out),

@@ -139,9 +139,11 @@ view! {
     Call<'a> {
         "index" => index: &'a RawValue,
         "id" => id: &'a RawValue,
+        "type" => kind: &'a RawValue,
         "function" => function: Function<'a>,
         "custom" => custom: Custom<'a>,
     }
+    rest: rest
 }
 
 view! {

@@ -5,7 +5,7 @@
 use serde_json::value::RawValue;
 
 use super::{
-    call::Call,
+    call::{Call, Heads},
     encode::{error_body, head, write_usage},
 };
 use crate::{Finish, ReplyEvent, Usage, escape, tool_map::ToolMap};
@@ -28,7 +28,13 @@ impl Whole {
         Self { head: head("chat.completion", "", "", 0, &[]), ..Self::default() }
     }
 
-    pub(super) fn event(&mut self, event: ReplyEvent, tools: &ToolMap, out: &mut Vec<u8>) {
+    pub(super) fn event(
+        &mut self,
+        event: ReplyEvent,
+        tools: &ToolMap,
+        heads: &mut Heads,
+        out: &mut Vec<u8>,
+    ) {
         match event {
             ReplyEvent::Start { id, model, created, extra } => {
                 self.head = head("chat.completion", &id, &model, created, &extra);
@@ -37,7 +43,7 @@ impl Whole {
             ReplyEvent::Reasoning(text) => self.reasoning.push_str(&text),
             ReplyEvent::Refusal(text) => self.refusal.push_str(&text),
             ReplyEvent::Call { id, name, arguments } => {
-                self.call(&id, &Call::of(tools, &name, &arguments));
+                self.call(&id, &Call::of(tools, &name, &arguments), heads);
             }
             ReplyEvent::Extra { name, value } => self.extra(name, &value),
             // Translated before they come here.
@@ -51,7 +57,7 @@ impl Whole {
         }
     }
 
-    fn call(&mut self, id: &str, call: &Call<'_>) {
+    fn call(&mut self, id: &str, call: &Call<'_>, heads: &mut Heads) {
         let Call { kind, input_name, .. } = call;
         let out = &mut self.calls;
         if !out.is_empty() {
@@ -63,7 +69,9 @@ impl Whole {
         escape::write(call.name, out);
         out.extend_from_slice(format!(r#","{input_name}":"#).as_bytes());
         escape::write(&call.input, out);
-        out.extend_from_slice(b"}}");
+        out.push(b'}');
+        heads.write(id, out);
+        out.push(b'}');
     }
 
     /// Joins a member that came in parts as a client joins deltas: strings and arrays are

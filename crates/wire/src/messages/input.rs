@@ -15,7 +15,8 @@ pub const INVALID_JSON: &str = "INVALID_JSON";
 
 /// The input as JSON text: the arguments byte for byte if they are an object, `{}` if they are
 /// blank, else an object with [`INVALID_JSON`].
-pub(super) fn of(arguments: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn of(arguments: &str) -> Cow<'_, str> {
     if is_object(arguments) {
         return Cow::Borrowed(arguments);
     }
@@ -26,7 +27,8 @@ pub(super) fn of(arguments: &str) -> Cow<'_, str> {
 }
 
 /// Whether arguments can be an input as they are.
-pub(super) fn fits(arguments: &str) -> bool {
+#[must_use]
+pub fn fits(arguments: &str) -> bool {
     arguments.trim().is_empty() || is_object(arguments)
 }
 

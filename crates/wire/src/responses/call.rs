@@ -23,6 +23,8 @@ pub(super) struct Call<'a> {
     name: &'a str,
     call_id: &'a str,
     input: Cow<'a, str>,
+    /// Members that nobody knows, as JSON text.
+    rest: &'a [(String, String)],
 }
 
 impl<'a> Call<'a> {
@@ -35,6 +37,7 @@ impl<'a> Call<'a> {
                 name: flat,
                 call_id,
                 input: input.into(),
+                rest: &[],
             },
             Some(Origin { kind, namespace, name }) => Self {
                 kind: *kind,
@@ -45,8 +48,15 @@ impl<'a> Call<'a> {
                     ToolKind::Custom => unwrap(input),
                     _ => input.into(),
                 },
+                rest: &[],
             },
         }
+    }
+
+    /// The same with members that a provider of the same API gave it.
+    pub(super) const fn with(mut self, rest: &'a [(String, String)]) -> Self {
+        self.rest = rest;
+        self
     }
 
     /// What its item's id begins with.
@@ -119,6 +129,12 @@ impl<'a> Call<'a> {
             }
             (ToolKind::ToolSearch, _) if input.is_empty() => out.extend_from_slice(b"{}"),
             _ => escape::write(input, &mut out),
+        }
+        for (name, value) in self.rest {
+            out.push(b',');
+            escape::write(name, &mut out);
+            out.push(b':');
+            out.extend_from_slice(value.as_bytes());
         }
         out.push(b'}');
         String::from_utf8(out).unwrap_or_default()

@@ -76,6 +76,8 @@ struct Head {
     id: String,
     call_id: String,
     phase: Option<String>,
+    /// Members that nobody knows, as JSON text.
+    rest: Vec<(String, String)>,
 }
 
 impl Head {
@@ -91,6 +93,11 @@ impl Head {
             id: text(item.id),
             call_id: text(item.call_id),
             phase: word(item.phase).map(Into::into),
+            rest: item
+                .rest
+                .iter()
+                .map(|(name, value)| (name.to_string(), raw::one_line(value.get()).into_owned()))
+                .collect(),
         }
     }
 }
@@ -166,7 +173,10 @@ impl Encoder {
                 let head = Head::of(&json);
                 let is_open = self.open.last().is_some_and(|open| head.id == open.id);
                 match head.is_message {
-                    None => self.calls.push(head),
+                    None => {
+                        self.calls.retain(|known| known.call_id != head.call_id);
+                        self.calls.push(head);
+                    }
                     Some(_) if is_open && !head.id.is_empty() => {}
                     Some(_) => {
                         self.close("completed", out);
@@ -215,11 +225,12 @@ impl Encoder {
         self.close("completed", out);
         let index = self.index();
         let known = self.calls.iter().position(|head| head.call_id == id);
-        let item = known.map(|at| self.calls.swap_remove(at).id).unwrap_or_default();
+        let Head { id: item, rest, .. } =
+            known.map(|at| self.calls.swap_remove(at)).unwrap_or_default();
         let prefix = Call::of(&self.tools, id, name, arguments).prefix();
         let item = self.free_id(item, prefix, index);
-        let json =
-            Call::of(&self.tools, id, name, arguments).write(&item, index, &mut self.log, out);
+        let call = Call::of(&self.tools, id, name, arguments).with(&rest);
+        let json = call.write(&item, index, &mut self.log, out);
         self.output.push((index, json));
     }
 

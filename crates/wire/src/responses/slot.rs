@@ -49,6 +49,10 @@ pub(super) struct Slot {
     namespace: Option<String>,
     pub(super) name: Option<String>,
     phase: Option<String>,
+    /// Members of a call that nobody knows.
+    rest: Vec<(String, Box<RawValue>)>,
+    /// How many of them have been told.
+    told_rest: usize,
     pub(super) parts: Vec<Part>,
     /// What the item's opening held; it counts only if nothing else comes.
     pub(super) opening: Option<Box<RawValue>>,
@@ -84,6 +88,8 @@ impl Slot {
             namespace: None,
             name: None,
             phase: None,
+            rest: Vec::new(),
+            told_rest: 0,
             parts: Vec::new(),
             opening: None,
             call: None,
@@ -126,6 +132,7 @@ impl Slot {
     /// Tells of the call, under its flat name.
     pub(super) fn tell_start(&mut self, call: u32, tools: &ToolMap, out: &mut Vec<TurnEvent>) {
         self.call = Some(call);
+        self.told_rest = self.rest.len();
         out.push(self.head());
         let name = self.name.as_deref().unwrap_or_default();
         let name = tools.flat(self.namespace.as_deref(), name).into_owned();
@@ -148,6 +155,9 @@ impl Slot {
     /// Tells of the end of the call.
     pub(super) fn tell_end(&mut self, out: &mut Vec<TurnEvent>) {
         let Some(call) = self.call else { return };
+        if std::mem::replace(&mut self.told_rest, self.rest.len()) < self.rest.len() {
+            out.push(self.head());
+        }
         if self.kind == Kind::Custom {
             out.push(TurnEvent::CallDelta { call, arguments: self.wrap.end("") });
         }
@@ -156,18 +166,26 @@ impl Slot {
 
     /// How the item is named.
     pub(super) fn head(&self) -> TurnEvent {
-        tell::head(&[
+        let members = [
             ("type", Some(self.kind.name())),
             ("id", self.id.as_deref()),
             ("call_id", self.call_id.as_deref()),
             ("phase", self.phase.as_deref()),
-        ])
+        ];
+        tell::head(&members, &self.rest)
     }
 
     /// Takes what names the item, as soon as it is there.
     pub(super) fn name_it(&mut self, item: &ItemView<'_>) {
         if self.phase.is_none() {
             self.phase = word(item.phase).map(Into::into);
+        }
+        if self.is_call() {
+            for (name, value) in item.rest.iter().filter(|(_, value)| value.get() != "null") {
+                if self.rest.iter().all(|(known, _)| known != name) {
+                    self.rest.push((name.to_string(), (*value).to_owned()));
+                }
+            }
         }
         if self.is_call() && self.call.is_none() {
             if word(item.kind).is_some() {

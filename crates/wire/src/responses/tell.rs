@@ -1,9 +1,9 @@
 //! What the decoder has found, in the canonical turn's words. It decides nothing.
 
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
 use super::slot::Channel;
-use crate::{Api, TurnEvent, Vendor, VendorKind};
+use crate::{Api, TurnEvent, Vendor, VendorKind, object::Object};
 
 /// More of a text.
 pub(super) fn text(channel: Channel, part: u64, text: String) -> TurnEvent {
@@ -17,14 +17,22 @@ pub(super) fn text(channel: Channel, part: u64, text: String) -> TurnEvent {
     }
 }
 
-/// How an item is named: the members that there are.
-pub(super) fn head(members: &[(&str, Option<&str>)]) -> TurnEvent {
-    let members: serde_json::Map<_, _> = members
-        .iter()
-        .filter_map(|(name, value)| Some(((*name).to_owned(), (*value)?.into())))
-        .collect();
-    let value = to_raw_value(&members).unwrap_or_else(|_| RawValue::NULL.to_owned());
-    vendor(VendorKind::Head, value)
+/// How an item is named: the members that there are, and those that nobody knows.
+pub(super) fn head(
+    members: &[(&str, Option<&str>)],
+    rest: &[(String, Box<RawValue>)],
+) -> TurnEvent {
+    let mut object = Object::default();
+    for (name, value) in members {
+        if let Some(value) = value {
+            object.text(name, value);
+        }
+    }
+    for (name, value) in rest {
+        object.raw(name, value.get());
+    }
+    let value = RawValue::from_string(object.json());
+    vendor(VendorKind::Head, value.unwrap_or_else(|_| RawValue::NULL.to_owned()))
 }
 
 /// A whole item of another type.

@@ -73,6 +73,7 @@ view! {
         "input" => input: &'a RawValue,
         "phase" => phase: &'a RawValue,
     }
+    rest: rest
 }
 
 view! {

@@ -1,7 +1,7 @@
 //! A client's body edited for a provider: what is named changes, everything else stays.
 
 use callgate_wire::{
-    Code, Part, Reasoning, Role,
+    Code, Part, Reasoning, Role, chat,
     chat::{NewMessage, Rewrite, rewrite},
 };
 use serde_json::value::RawValue;
@@ -77,4 +77,30 @@ fn messages_change() {
 fn what_is_no_object() {
     let fault = rewrite("[]", &Rewrite::default()).unwrap_err();
     assert_eq!(fault.code, Code::RequestInvalid);
+}
+
+#[test]
+fn arguments_are_mended_in_place() {
+    let raw = |json: &str| RawValue::from_string(json.to_owned()).unwrap();
+    let mend = |text: &str| text.starts_with('x').then(|| format!("{text}\""));
+    let check = |message: &str, expected: Option<&str>| {
+        let found = chat::mended(&raw(message), mend);
+        assert_eq!(found.as_deref().map(RawValue::get), expected);
+    };
+    check(
+        r#"{"role":"assistant", "tool_calls": [ {"id":"1", "z":1.0, "function":{"name":"f","arguments" :"\u0078"}} ,
+          {"id":"2","function":{"name":"f","arguments":"{}"}}, {"id":"3","custom":{"input":"x"}} ], "y":0}"#,
+        Some(
+            r#"{"role":"assistant", "tool_calls": [{"id":"1", "z":1.0, "function":{"name":"f","arguments" :"x\""}},
+          {"id":"2","function":{"name":"f","arguments":"{}"}}, {"id":"3","custom":{"input":"x"}} ], "y":0}"#,
+        ),
+    );
+    for kept in [
+        r#"{"role":"assistant","tool_calls":[{"function":{"arguments":"{}"}},{"function":{"arguments":1}},{},0]}"#,
+        r#"{"role":"assistant","tool_calls":null}"#,
+        r#"{"role":"user","content":"x"}"#,
+        "0",
+    ] {
+        check(kept, None);
+    }
 }
