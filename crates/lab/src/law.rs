@@ -273,8 +273,11 @@ pub fn bounded(setup: &Setup, said: &Recorded, parser: &Parser, fed: &[u8]) -> R
         return Ok(());
     }
     let (before, held) = fed.split_at(fed.len() - pending);
+    // An unfinished character in front of a held block is held with it.
+    let unfinished = held.iter().take(3).take_while(|byte| !byte.is_ascii()).count();
     let opens = |word: &str| {
-        held.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
+        let head = held[unfinished..].get(..word.len());
+        head.is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
     };
     let (wrappers, calls) = openers(setup.language);
     let opens_block = || wrappers.iter().any(|word| opens(word));
