@@ -167,3 +167,52 @@ fn members_of_calls_survive_in_their_own_api() {
         }
     }
 }
+
+/// A provider runs some tools itself. Their blocks are content, and reach a client as they were sent.
+#[test]
+fn blocks_of_a_providers_own_tools_arrive_once() {
+    use callgate_pipeline::{Admitted, BodyEnd, Upstream};
+    use callgate_wire::Api;
+    let start = json!({ "type": "message_start", "message": { "id": "m", "type": "message",
+        "role": "assistant", "model": "m", "content": [], "usage": { "input_tokens": 1, "output_tokens": 1 } } });
+    let search = json!({ "type": "server_tool_use", "id": "s", "name": "web_search", "input": {} });
+    let block = |index: u32, block: &serde_json::Value| json!({ "type": "content_block_start", "index": index, "content_block": block });
+    let input = |json: &str| {
+        json!({ "type": "content_block_delta", "index": 0,
+        "delta": { "type": "input_json_delta", "partial_json": json } })
+    };
+    let stop = |index: u32| json!({ "type": "content_block_stop", "index": index });
+    let text = json!({ "type": "content_block_delta", "index": 1, "delta": { "type": "text_delta", "text": "Found." } });
+    let events = [
+        start,
+        block(0, &search),
+        input(""),
+        input("{\"query\":"),
+        input(" \"x\"}"),
+        stop(0),
+        block(1, &json!({ "type": "text", "text": "" })),
+        text,
+        stop(1),
+        json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" }, "usage": { "output_tokens": 2 } }),
+        json!({ "type": "message_stop" }),
+    ];
+    let frames = events
+        .map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()));
+    let request = json!({ "model": "mine", "stream": true, "max_tokens": 9,
+        "messages": [{ "role": "user", "content": "Go." }] });
+    let admitted = Admitted::new(Api::Messages, request.to_string().as_bytes()).unwrap();
+    let body = frames.concat();
+    for at in 0..body.len() {
+        let upstream = Upstream { api: Api::Messages, model: "m" };
+        let mut turn = admitted.turn(upstream, &Policy::default(), 1);
+        let mut out = Vec::new();
+        turn.push(&body.as_bytes()[..at], &mut out);
+        turn.push(&body.as_bytes()[at..], &mut out);
+        turn.end(BodyEnd::Complete, &mut out);
+        let out = String::from_utf8(out).unwrap();
+        // Only the message's head names another model, and its end is written anew.
+        let sent = frames[1..9].concat();
+        assert!(out.contains(&sent), "cut at {at}: {out}");
+        assert_eq!(out.matches("server_tool_use").count(), 1, "cut at {at}: {out}");
+    }
+}

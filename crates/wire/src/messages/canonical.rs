@@ -77,8 +77,10 @@ fn is_delta(raw: &RawValue) -> bool {
         Some("text_delta") => is_text(delta.text),
         Some("thinking_delta") => is_text(delta.thinking),
         Some("signature_delta") => is_text(delta.signature),
-        Some("input_json_delta") | None => false,
+        // Of a provider's own tool, whose block has passed: what opens a call has not.
+        Some("input_json_delta") => is_text(delta.partial_json),
         Some(_) => true,
+        None => false,
     }
 }
 
@@ -115,6 +117,10 @@ mod tests {
         check(delta, false, true);
         check(&delta.replace(r#","text":"a""#, ""), false, false);
         check(&delta.replace("text_delta", "input_json_delta"), false, false);
+        let input = delta
+            .replace("text_delta", "input_json_delta")
+            .replace("\"text\":", "\"partial_json\":");
+        check(&input, false, true);
         check(r#"{"type":"message_stop"}"#, false, false);
         check(r#"{"type":"novel","x":1}"#, false, true);
     }
