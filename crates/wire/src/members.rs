@@ -7,9 +7,9 @@ use std::{borrow::Cow, cell::Cell};
 use serde_json::value::RawValue;
 
 use crate::{
-    Fault,
+    Code, Fault,
     chat::{
-        member::Path,
+        member::{Path, kind},
         view::{Any, is_string},
     },
 };
@@ -26,6 +26,20 @@ struct Member<'a> {
 }
 
 impl<'a> Members<'a> {
+    /// Reads a request's body, and gives it as text too.
+    pub(crate) fn of_body(body: &'a [u8]) -> Result<(Self, &'a str), Fault> {
+        let invalid = |message| Fault::new(Code::RequestInvalid, message);
+        let text = std::str::from_utf8(body)
+            .map_err(|error| invalid(format!("The body is not UTF-8: {error}.")))?;
+        let raw: &RawValue = serde_json::from_str(text).map_err(|error| {
+            invalid(format!("The body is not JSON: {error}. Send one JSON object."))
+        })?;
+        let object: Any<'_> = serde_json::from_str(raw.get()).map_err(|_| {
+            invalid(format!("The body must be a JSON object, but it is {}.", kind(raw)))
+        })?;
+        Ok((object.into(), text))
+    }
+
     /// Reads an object.
     pub(crate) fn of(path: &Path<'_>, raw: &'a RawValue) -> Result<Self, Fault> {
         Ok(path.object(raw)?.into())

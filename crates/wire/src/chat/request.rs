@@ -7,14 +7,9 @@
 
 use serde_json::value::RawValue;
 
-use super::{
-    foreign::REQUEST,
-    member::{Path, kind},
-    message, tools,
-    view::Any,
-};
+use super::{foreign::REQUEST, member::Path, message, tools};
 use crate::{
-    Code, Effort, Fault, Parameters, Request, ToolChoice,
+    Effort, Fault, Parameters, Request, ToolChoice,
     foreign::{lost, unread},
     loss::{Loss, LossKind},
     members::Members,
@@ -41,22 +36,7 @@ pub struct Incoming {
 /// # Errors
 /// `REQUEST_INVALID` or `UNSUPPORTED_FEATURE`, with the member's path as `param`.
 pub fn decode(body: &[u8]) -> Result<Incoming, Fault> {
-    let text = std::str::from_utf8(body).map_err(|error| {
-        Fault::new(Code::RequestInvalid, format!("The body is not UTF-8: {error}."))
-    })?;
-    let raw: &RawValue = serde_json::from_str(text).map_err(|error| {
-        Fault::new(
-            Code::RequestInvalid,
-            format!("The body is not JSON: {error}. Send one JSON object."),
-        )
-    })?;
-    let body: Any<'_> = serde_json::from_str(raw.get()).map_err(|_| {
-        Fault::new(
-            Code::RequestInvalid,
-            format!("The body must be a JSON object, but it is {}.", kind(raw)),
-        )
-    })?;
-    let body = Members::from(body);
+    let (body, _) = Members::of_body(body)?;
     for name in ["functions", "function_call"] {
         if body.has(name) {
             return Err(at(name).unsupported("is not supported; use `tools` and `tool_choice`"));

@@ -4,8 +4,6 @@
 //! any type pass, and what a model or a client has broken in the history is kept. What another API
 //! cannot carry is a loss. It changes nothing (`rewrite`).
 
-use serde_json::value::RawValue;
-
 use super::{
     content::Content,
     foreign::REQUEST,
@@ -14,10 +12,7 @@ use super::{
 };
 use crate::{
     Code, Fault, Request, Role, ToolChoice,
-    chat::{
-        member::{Path, kind},
-        view::Any,
-    },
+    chat::member::Path,
     foreign::unread,
     loss::{Loss, LossKind},
     members::Members,
@@ -46,22 +41,7 @@ pub struct Incoming {
 /// # Errors
 /// `REQUEST_INVALID`, with the member's path as `param`.
 pub fn decode(body: &[u8]) -> Result<Incoming, Fault> {
-    let text = std::str::from_utf8(body).map_err(|error| {
-        Fault::new(Code::RequestInvalid, format!("The body is not UTF-8: {error}."))
-    })?;
-    let raw: &RawValue = serde_json::from_str(text).map_err(|error| {
-        Fault::new(
-            Code::RequestInvalid,
-            format!("The body is not JSON: {error}. Send one JSON object."),
-        )
-    })?;
-    let body: Any<'_> = serde_json::from_str(raw.get()).map_err(|_| {
-        Fault::new(
-            Code::RequestInvalid,
-            format!("The body must be a JSON object, but it is {}.", kind(raw)),
-        )
-    })?;
-    let body = Members::from(body);
+    let (body, _) = Members::of_body(body)?;
     let model = at("model").name(at("model").required(body.get("model"))?)?;
     let mut content = Content::default();
     if let Some(raw) = body.get("system") {

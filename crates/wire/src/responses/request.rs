@@ -13,11 +13,8 @@ use super::{
     input, pairing, tools,
 };
 use crate::{
-    Code, Fault, Parameters, Request, ToolChoice,
-    chat::{
-        member::{Path, kind},
-        view::Any,
-    },
+    Fault, Parameters, Request, ToolChoice,
+    chat::member::{Path, kind},
     foreign::{lost, unread},
     loss::{Loss, LossKind},
     members::Members,
@@ -52,22 +49,7 @@ pub struct Incoming {
 /// # Errors
 /// `REQUEST_INVALID`, with the member's path as `param`.
 pub fn decode(body: &[u8]) -> Result<Incoming, Fault> {
-    let text = std::str::from_utf8(body).map_err(|error| {
-        Fault::new(Code::RequestInvalid, format!("The body is not UTF-8: {error}."))
-    })?;
-    let raw: &RawValue = serde_json::from_str(text).map_err(|error| {
-        Fault::new(
-            Code::RequestInvalid,
-            format!("The body is not JSON: {error}. Send one JSON object."),
-        )
-    })?;
-    let body: Any<'_> = serde_json::from_str(raw.get()).map_err(|_| {
-        Fault::new(
-            Code::RequestInvalid,
-            format!("The body must be a JSON object, but it is {}.", kind(raw)),
-        )
-    })?;
-    let body = Members::from(body);
+    let (body, text) = Members::of_body(body)?;
     let flag =
         |name, default| body.get(name).map_or(Ok(default), |raw: &RawValue| at(name).bool(raw));
     let model = at("model").name(at("model").required(body.get("model"))?)?;
