@@ -236,7 +236,8 @@ impl Fault {
     #[must_use]
     pub fn body(&self, api: Api) -> serde_json::Value {
         match api {
-            Api::Chat | Api::Responses => self.openai_body(),
+            Api::Chat => self.openai_body(),
+            Api::Responses => responses::error::body(self),
             Api::Messages => messages::error::body(self, None),
         }
     }

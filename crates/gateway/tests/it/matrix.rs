@@ -59,8 +59,9 @@ async fn ask(bench: &Bench, api: Api, model: &str, stream: bool) -> Seen {
     if status != 200 {
         let body: Value = serde_json::from_str(&body).unwrap();
         let error = &body["error"];
+        let code = error.get("callgate_code").unwrap_or(&error["code"]);
         let retry = retry.map_or_else(String::new, |retry| format!(", retry after {retry}"));
-        let words = format!("{status} `{}`{retry}", word(&error["code"]));
+        let words = format!("{status} `{}`{retry}", word(code));
         assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()));
         return Seen { words, is_good: false };
     }

@@ -5,6 +5,7 @@
 
 use serde_json::value::RawValue;
 
+use super::error::failed;
 use crate::{Fault, Usage, escape, raw};
 
 /// Members that a response repeats from its request, with what they are without it.
@@ -166,7 +167,7 @@ impl Envelope {
         out.extend_from_slice(br#"","error":"#);
         match status {
             Status::Failed(fault) => {
-                out.extend_from_slice(error(fault).to_string().as_bytes());
+                out.extend_from_slice(failed(fault).to_string().as_bytes());
             }
             _ => out.extend_from_slice(b"null"),
         }
@@ -213,25 +214,6 @@ impl Status<'_> {
             Self::Failed(_) => "failed",
         }
     }
-}
-
-/// The error of a failed reply. Its `code` is one that this API has, since clients decide by it
-/// whether to send again, to compact or to give up: the provider's own where there is one. The code
-/// that all APIs share is `callgate_code`.
-fn error(fault: &Fault) -> serde_json::Value {
-    let mut error = fault.openai_body()["error"].take();
-    let theirs = fault.detail.get("upstream_code").and_then(serde_json::Value::as_str);
-    let is_word = |code: &&str| code.bytes().any(|byte| byte.is_ascii_lowercase());
-    error["code"] = theirs
-        .filter(is_word)
-        .unwrap_or(match fault.status() {
-            429 => "rate_limit_exceeded",
-            400..=499 if !fault.should_retry() => "invalid_prompt",
-            _ => "server_error",
-        })
-        .into();
-    error["callgate_code"] = fault.code.name().into();
-    error
 }
 
 /// Writes token counts: as the provider sent them if they have this API's shape, else the sums.

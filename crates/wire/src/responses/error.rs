@@ -1,9 +1,10 @@
-//! What a Responses provider says is wrong, as faults.
+//! Errors in this API's words: what a provider says is wrong, and what a client is told.
 //!
-//! It knows the words of this API's errors and what status they stand for; what a client is to do is
-//! decided from the fault.
+//! Clients decide by an error's `code` whether to send again, to compact or to give up, and know only
+//! this API's codes. So it is the provider's own where there is one; the code that all APIs share stands
+//! beside it, as `callgate_code`.
 
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use super::view::Event;
 use crate::{
@@ -13,11 +14,42 @@ use crate::{
 
 pub(super) use crate::chat::error::object as parse;
 
+/// The body of an answer that is nothing but this fault. Without a word of the provider's, its `code`
+/// is the fault's.
+#[must_use]
+pub fn body(fault: &Fault) -> Value {
+    let mut body = fault.openai_body();
+    if let Some(word) = word_of(fault) {
+        body["error"]["code"] = word.into();
+    }
+    body["error"]["callgate_code"] = fault.code.name().into();
+    body
+}
+
+/// The error of a reply that failed after its beginning. There is no status beside it, so its `code` is
+/// always one that this API has.
+pub(super) fn failed(fault: &Fault) -> Value {
+    let mut error = body(fault)["error"].take();
+    let known = word_of(fault).unwrap_or(match fault.status() {
+        429 => "rate_limit_exceeded",
+        400..=499 if !fault.should_retry() => "invalid_prompt",
+        _ => "server_error",
+    });
+    error["code"] = known.into();
+    error
+}
+
+/// The provider's own code, unless it is a number or another gateway's.
+fn word_of(fault: &Fault) -> Option<&str> {
+    let code = fault.detail.get("upstream_code").and_then(Value::as_str)?;
+    code.bytes().any(|byte| byte.is_ascii_lowercase()).then_some(code)
+}
+
 /// The fault for an `error` member, with the status that its code stands for.
 pub(super) fn reported(raw: &RawValue) -> Fault {
     let mut fault = provider_error(raw);
     if fault.upstream_status.is_none() {
-        let word = |name| fault.detail.get(name).and_then(|word: &serde_json::Value| word.as_str());
+        let word = |name| fault.detail.get(name).and_then(|word: &Value| word.as_str());
         fault.upstream_status = word("upstream_code")
             .and_then(status)
             .or_else(|| word("upstream_type").and_then(status));
@@ -58,4 +90,34 @@ fn status(code: &str) -> Option<u16> {
         code if code.contains("image") && !code.starts_with("failed_to") => 400,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Code;
+
+    #[test]
+    fn a_client_gets_the_providers_code() {
+        let told = |code: Code, theirs: &str, status: Option<u16>| {
+            let mut fault = Fault::new(code, "No.").detail("upstream_code", theirs);
+            fault.upstream_status = status;
+            let body = body(&fault);
+            let failed = failed(&fault);
+            assert_eq!(body["error"]["callgate_code"], code.name());
+            assert_eq!(failed["callgate_code"], code.name());
+            [&body["error"]["code"], &failed["code"]].map(|code| code.as_str().unwrap().to_owned())
+        };
+        let overflow = told(Code::UpstreamStatus, "context_length_exceeded", Some(400));
+        assert_eq!(overflow, ["context_length_exceeded"; 2]);
+        assert_eq!(
+            told(Code::UpstreamStatus, "429", Some(429)),
+            ["UPSTREAM_STATUS", "rate_limit_exceeded"]
+        );
+        assert_eq!(
+            told(Code::UpstreamStatus, "UPSTREAM_IDLE", None),
+            ["UPSTREAM_STATUS", "server_error"]
+        );
+        assert_eq!(told(Code::RequestInvalid, "", None), ["REQUEST_INVALID", "invalid_prompt"]);
+    }
 }

@@ -6,6 +6,7 @@
 //! replies, conversations and references are kept for whoever has a store.
 
 pub mod encode;
+pub mod error;
 pub mod reply;
 pub mod request;
 pub mod rewrite;
@@ -16,7 +17,6 @@ mod call;
 mod canonical;
 mod compose;
 mod envelope;
-mod error;
 mod foreign;
 mod input;
 mod item;
