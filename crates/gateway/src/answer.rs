@@ -7,7 +7,7 @@ use axum::{
 use callgate_wire::{Api, Fault};
 use serde_json::{Value, json};
 
-use crate::Routes;
+use crate::{Routes, blame};
 
 /// A JSON body.
 pub(crate) fn json_body(status: StatusCode, value: &Value) -> Response<Body> {
@@ -41,11 +41,15 @@ pub(crate) fn fault_with(status: StatusCode, api: Api, fault: &Fault) -> Respons
     if !fault.should_retry() {
         headers.insert("x-should-retry", HeaderValue::from_static("false"));
     }
-    if let Some(after) = fault.retry_after.as_deref()
-        && let Ok(after) = HeaderValue::from_str(after)
-    {
-        headers.insert(header::RETRY_AFTER, after);
-    }
+    let after = match fault.retry_after.as_deref() {
+        Some(after) => HeaderValue::from_str(after).ok(),
+        // Codex takes a limit that does not say how long for the end of its session.
+        None if status == StatusCode::TOO_MANY_REQUESTS && fault.should_retry() => {
+            Some(HeaderValue::from(blame::REST.as_secs()))
+        }
+        None => None,
+    };
+    headers.extend(after.map(|after| (header::RETRY_AFTER, after)));
     response
 }
 

@@ -26,7 +26,7 @@ pub(crate) enum Verdict {
 }
 
 /// A provider that limits requests without saying how long is left alone for so long.
-const REST: Duration = Duration::from_secs(1);
+pub(crate) const REST: Duration = Duration::from_secs(1);
 
 /// What a fault says about the request. `now` is for a `Retry-After` that is a date.
 pub(crate) fn verdict(fault: &Fault, now: SystemTime) -> Verdict {
@@ -104,7 +104,7 @@ fn status(fault: &Fault) -> u16 {
         ("rate_limit_error" | "rate_limit_exceeded", _) | (_, "rate_limit_exceeded") => 429,
         ("invalid_request_error", _) => 400,
         ("authentication_error", _) | (_, "invalid_api_key") => 401,
-        ("billing_error", _) | (_, "insufficient_quota") => 402,
+        _ if fault.is_spent_quota() => 402,
         ("permission_error", _) => 403,
         ("not_found_error", _) | (_, "model_not_found") => 404,
         ("request_too_large", _) => 413,

@@ -144,6 +144,17 @@ impl fmt::Display for Code {
     }
 }
 
+/// Words by which providers say that a quota is spent: OpenAI; Anthropic; OpenAI for accounts with a
+/// plan; OpenRouter and DeepSeek.
+const SPENT_QUOTA: [&str; 6] = [
+    "insufficient_quota",
+    "billing_error",
+    "usage_limit_reached",
+    "usage_not_included",
+    "insufficient_credits",
+    "insufficient_balance",
+];
+
 /// Something wrong outside: what, where, the numbers, and what to do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
@@ -198,10 +209,20 @@ impl Fault {
         }
     }
 
+    /// Whether the provider says that what was paid for is used up: waiting does not help.
+    #[must_use]
+    pub fn is_spent_quota(&self) -> bool {
+        ["upstream_code", "upstream_type"].iter().any(|name| {
+            let word = self.detail.get(*name).and_then(Value::as_str);
+            word.is_some_and(|word| SPENT_QUOTA.contains(&word))
+        })
+    }
+
     /// Whether a client may send the same request again.
     #[must_use]
     pub fn should_retry(&self) -> bool {
         match self.upstream_status {
+            Some(429) if self.is_spent_quota() => false,
             Some(408 | 409 | 429) => true,
             Some(400..=499) => false,
             _ => self.code.is_transient(),

@@ -123,6 +123,31 @@ steps = [{ raw = "data: {\"error\":{\"message\":\"overloaded\",\"code\":503}}\n\
     assert!(response.text().await.unwrap().contains("overloaded"));
 }
 
+/// Codex ends its session at a 429 that does not say how long; of a spent quota nobody can say it.
+#[tokio::test]
+async fn a_limit_says_how_long() {
+    let script = |name: &str, code: &str| {
+        format!(
+            "name = \"{name}\"\n[[replies]]\nsteps = [{{ status = 429, body = \
+             '{{\"error\":{{\"message\":\"no\",\"code\":\"{code}\"}}}}' }}]\n"
+        )
+    };
+    let scripts = [script("limit", "rate_limit_exceeded"), script("quota", "insufficient_quota")];
+    let bench = Bench::new(&scripts.each_ref().map(String::as_str), XML, "").await;
+    let limit = bench.ask("limit", true).await;
+    assert_eq!(
+        (limit.status().as_u16(), &limit.headers()["retry-after"]),
+        (429, &"1".parse().unwrap())
+    );
+    assert!(!limit.headers().contains_key("x-should-retry"));
+    let quota = bench.ask("quota", true).await;
+    assert_eq!(
+        (quota.status().as_u16(), &quota.headers()["x-should-retry"]),
+        (429, &"false".parse().unwrap())
+    );
+    assert!(!quota.headers().contains_key("retry-after"));
+}
+
 #[tokio::test]
 async fn no_provider_is_a_clear_status() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
