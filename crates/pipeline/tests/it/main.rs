@@ -5,6 +5,7 @@
 
 mod bodies;
 mod cases;
+mod client;
 mod corpus;
 mod custom;
 mod drive;
@@ -14,5 +15,6 @@ mod native;
 mod pairs;
 mod policies;
 mod reading;
+mod recorded;
 mod requests;
 mod scripts;

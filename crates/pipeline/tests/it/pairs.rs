@@ -6,18 +6,11 @@
 
 use callgate_dialect::{Call, Language, Span};
 use callgate_lab::{cut, random::Random};
-use callgate_pipeline::{Admitted, BodyEnd, Policy, Release, Reply, Turn, Upstream};
-use callgate_wire::{
-    Api, Code, Fault, Finish, ReplyEvent, TurnEvent,
-    chat::Framing,
-    codec::{Decoder, Encoder},
-    responses::Shape,
-    sse,
-    tool_map::ToolMap,
-};
-use serde_json::{Value, json};
+use callgate_pipeline::{BodyEnd, Policy, Release};
+use callgate_wire::{Api, Finish, ReplyEvent, chat::Framing, codec::Encoder, responses::Shape};
+use serde_json::json;
 
-const FRAMINGS: [Framing; 2] = [Framing::Stream, Framing::Whole];
+use crate::client::{FRAMINGS, Meant, Reader, Seen, broken, ended};
 
 /// Whitespace, escapes, numbers and key order that a detour through a value would change.
 const ODD: &str = "{\"path\" : \"a\\u0062/é\\n\",\t\"n\":1.50}";
@@ -26,105 +19,7 @@ const ODD: &str = "{\"path\" : \"a\\u0062/é\\n\",\t\"n\":1.50}";
 struct Scene {
     name: &'static str,
     events: Vec<ReplyEvent>,
-    policy: Policy,
-    expected: Seen,
-}
-
-/// What a client has got.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Seen {
-    /// Visible text and calls, in order.
-    parts: Vec<String>,
-    reasoning: String,
-    calls: Vec<(String, String)>,
-    /// The finish reason, or `fault CODE`.
-    end: Option<String>,
-}
-
-impl Seen {
-    fn text(&mut self, kind: &str, text: &str) {
-        match self.parts.last_mut() {
-            Some(last) if last.starts_with(kind) => last.push_str(text),
-            _ => self.parts.push(format!("{kind}{text}")),
-        }
-    }
-
-    /// The visible text and the calls; blanks around text mean nothing across APIs.
-    fn visible(&self) -> Vec<&str> {
-        self.parts.iter().map(|part| part.trim_end()).filter(|part| *part != "text ").collect()
-    }
-}
-
-/// Reads a client's bytes.
-#[derive(Clone)]
-struct Reader {
-    frames: sse::Decoder,
-    decoder: Decoder,
-    framing: Framing,
-    seen: Seen,
-    ended: usize,
-    names: Vec<String>,
-}
-
-impl Reader {
-    fn new(api: Api, framing: Framing) -> Self {
-        Self {
-            frames: sse::Decoder::default(),
-            decoder: Decoder::new(api, &ToolMap::default()),
-            framing,
-            seen: Seen::default(),
-            ended: 0,
-            names: Vec::new(),
-        }
-    }
-
-    fn push(&mut self, bytes: &[u8]) {
-        let mut events = Vec::new();
-        match self.framing {
-            Framing::Stream => {
-                let Self { frames, decoder, .. } = self;
-                frames
-                    .push(bytes, &mut |frame| match frame.data {
-                        b"[DONE]" => decoder.done(&mut events),
-                        data => decoder.event(frame.event, data, &mut events),
-                    })
-                    .unwrap();
-            }
-            Framing::Whole if bytes.is_empty() => {}
-            Framing::Whole => self.decoder.whole(bytes, &mut events),
-        }
-        for event in events {
-            self.event(event);
-        }
-    }
-
-    fn event(&mut self, event: TurnEvent) {
-        match event {
-            TurnEvent::Text(text) => self.seen.text("text ", &text),
-            TurnEvent::Refusal(text) => self.seen.text("refusal ", &text),
-            TurnEvent::Reasoning(text) | TurnEvent::Summary { text, .. } => {
-                self.seen.reasoning.push_str(&text);
-            }
-            TurnEvent::CallStart { name, .. } => {
-                self.names.push(name.clone());
-                self.seen.calls.push((name, String::new()));
-            }
-            TurnEvent::CallDelta { call, arguments } => {
-                self.seen.calls[call as usize].1.push_str(&arguments);
-            }
-            TurnEvent::CallEnd { call } => {
-                let (name, arguments) = &self.seen.calls[call as usize];
-                self.seen.parts.push(format!("call {name} {arguments}"));
-            }
-            TurnEvent::Finish(finish) => self.seen.end = Some(finish.name().to_owned()),
-            TurnEvent::Fault(fault) => {
-                self.ended += 1;
-                self.seen.end = Some(format!("fault {}", fault.code));
-            }
-            TurnEvent::Done => self.ended += 1,
-            _ => {}
-        }
-    }
+    meant: Meant,
 }
 
 fn text(text: &str) -> ReplyEvent {
@@ -153,7 +48,10 @@ fn scene(name: &'static str, events: Vec<ReplyEvent>, end: &str) -> Scene {
             _ => {}
         }
     }
-    Scene { name, events, policy: Policy::default(), expected }
+    let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
+    let tools = ["read", "now"].map(|name| (name.to_owned(), schema.clone()));
+    let meant = Meant { tools: tools.into_iter().collect(), policy: Policy::default(), expected };
+    Scene { name, events, meant }
 }
 
 /// A turn of a model that writes its calls in a dialect.
@@ -173,7 +71,7 @@ fn written(language: Language, name: &'static str) -> Scene {
     let markup = language
         .render_calls(&rendered, &callgate_dialect::Tools::default())
         .unwrap_or_else(|inexact| inexact.text);
-    let mut meant = scene(
+    let mut scene = scene(
         name,
         vec![
             ReplyEvent::Reasoning("I think.".to_owned()),
@@ -189,9 +87,9 @@ fn written(language: Language, name: &'static str) -> Scene {
         events.push(text(&piece));
     }
     events.push(finish(Finish::Stop));
-    meant.events = events;
-    meant.policy.dialect = Some(language);
-    meant
+    scene.events = events;
+    scene.meant.policy.dialect = Some(language);
+    scene
 }
 
 fn scenes() -> Vec<Scene> {
@@ -233,40 +131,10 @@ fn scenes() -> Vec<Scene> {
             ],
             "tool_calls",
         );
-        scene.policy.release = release;
+        scene.meant.policy.release = release;
         scenes.push(scene);
     }
     scenes
-}
-
-/// A request for such turns.
-fn request(api: Api, framing: Framing) -> Value {
-    let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
-    let stream = framing == Framing::Stream;
-    let tool = |name: &str| json!({ "type": "function", "name": name, "parameters": schema });
-    let tools = ["read", "now"].map(|name| match api {
-        Api::Chat => json!({ "type": "function", "function": tool(name) }),
-        Api::Responses => tool(name),
-        Api::Messages => json!({ "name": name, "input_schema": schema }),
-    });
-    match api {
-        Api::Chat => json!({
-            "model": "m", "stream": stream, "messages": [{ "role": "user", "content": "Go." }],
-            "tools": tools,
-        }),
-        Api::Responses => {
-            json!({ "model": "m", "stream": stream, "input": "Go.", "tools": tools })
-        }
-        Api::Messages => json!({
-            "model": "m", "stream": stream, "messages": [{ "role": "user", "content": "Go." }],
-            "tools": tools, "max_tokens": 100,
-        }),
-    }
-}
-
-fn turn(client: Api, provider: Api, framing: Framing, scene: &Scene) -> Turn {
-    let admitted = Admitted::new(client, request(client, framing).to_string().as_bytes()).unwrap();
-    admitted.turn(Upstream { api: provider, model: "m" }, &scene.policy, 1_700_000_000)
 }
 
 /// The body that a provider of an API sends for a scene.
@@ -286,90 +154,10 @@ fn body(provider: Api, framing: Framing, scene: &Scene) -> Vec<u8> {
     out
 }
 
-fn broken() -> BodyEnd {
-    BodyEnd::Broken(Fault::new(Code::UpstreamEndedEarly, "The connection broke."))
-}
-
-/// Ends a turn: what its client has got, if the reply is well formed.
-fn ended(turn: &Turn, reader: &Reader, before: &[u8], end: BodyEnd) -> Result<Seen, String> {
-    let (mut turn, mut reader) = (turn.clone(), reader.clone());
-    let mut tail = Vec::new();
-    turn.end(end, &mut tail);
-    if reader.framing == Framing::Whole {
-        tail = [before, &tail].concat();
-    }
-    match turn.reply() {
-        Reply::Failed(fault) if tail.is_empty() && reader.seen == Seen::default() => {
-            return Ok(Seen { end: Some(format!("fault {}", fault.code)), ..Seen::default() });
-        }
-        Reply::Complete => {}
-        reply => return Err(format!("the turn has ended and its reply is {reply:?}")),
-    }
-    reader.push(&tail);
-    match reader.ended {
-        1 => Ok(reader.seen),
-        ends => Err(format!("{ends} terminal events: {}", String::from_utf8_lossy(&tail))),
-    }
-}
-
-/// Holds one prefix to what the whole says.
-fn holds(seen: &Seen, whole: &Scene, is_complete: bool) -> Result<(), String> {
-    let end = seen.end.as_deref().unwrap_or("nothing");
-    let is_fault = end.starts_with("fault");
-    let Seen { calls, .. } = &whole.expected;
-    if !calls.starts_with(&seen.calls) {
-        return Err(format!("calls that the whole does not have: {seen:?}"));
-    }
-    if !whole.expected.reasoning.starts_with(&seen.reasoning) {
-        return Err(format!("other reasoning: {seen:?}"));
-    }
-    let is_early = whole.policy.release == Release::Turn && is_fault && !seen.calls.is_empty();
-    if is_early {
-        return Err(format!("calls before a fault: {seen:?}"));
-    }
-    if is_complete && is_fault {
-        return Err(format!("a fault, but nothing broke: {seen:?}"));
-    }
-    if !is_fault && seen.calls.is_empty() && end == "tool_calls" {
-        return Err(format!("`tool_calls` without calls: {seen:?}"));
-    }
-    if !seen.calls.is_empty() && end == "stop" {
-        return Err(format!("calls and `stop`: {seen:?}"));
-    }
-    Ok(())
-}
-
 fn check(client: Api, provider: Api, scene: &Scene) {
-    for (framing, sent) in FRAMINGS.into_iter().flat_map(|f| FRAMINGS.map(|sent| (f, sent))) {
-        let place = format!("{}: {client} {framing:?} over {provider} {sent:?}", scene.name);
+    for sent in FRAMINGS {
         let bytes = body(provider, sent, scene);
-        let mut turn = turn(client, provider, framing, scene);
-        let mut reader = Reader::new(client, framing);
-        let mut out = Vec::new();
-        for at in 0..bytes.len() {
-            // Whole bodies say nothing before their end.
-            if sent == Framing::Stream || at.is_multiple_of(64) {
-                let seen = ended(&turn, &reader, &out, broken())
-                    .and_then(|seen| holds(&seen, scene, false).map(|()| seen));
-                if let Err(error) = seen {
-                    panic!("{place}, broken at byte {at}: {error}");
-                }
-            }
-            let before = out.len();
-            turn.push(&bytes[at..=at], &mut out);
-            if framing == Framing::Stream {
-                reader.push(&out[before..]);
-            }
-        }
-        let seen = ended(&turn, &reader, &out, BodyEnd::Complete)
-            .unwrap_or_else(|error| panic!("{place}: {error}"));
-        if let Err(error) = holds(&seen, scene, true) {
-            panic!("{place}: {error}");
-        }
-        assert_eq!(seen.visible(), scene.expected.visible(), "{place}");
-        assert_eq!(seen.reasoning, scene.expected.reasoning, "{place}");
-        assert_eq!(seen.calls, scene.expected.calls, "{place}");
-        assert_eq!(seen.end, scene.expected.end, "{place}");
+        scene.meant.check(scene.name, (client, provider), sent, &bytes);
     }
 }
 
@@ -401,7 +189,7 @@ fn the_order_of_calls_and_texts_stays() {
             ],
             "tool_calls",
         );
-        scene.policy.release = release;
+        scene.meant.policy.release = release;
         for client in [Api::Responses, Api::Messages] {
             for provider in [Api::Responses, Api::Messages] {
                 check(client, provider, &scene);
@@ -426,7 +214,7 @@ fn reasoning_stays_between_calls() {
             ];
             let scene = scene("reasoning between calls", events, name);
             for framing in FRAMINGS {
-                let mut turn = turn(api, api, framing, &scene);
+                let mut turn = scene.meant.turn(api, api, framing);
                 let mut out = Vec::new();
                 turn.push(&body(api, framing, &scene), &mut out);
                 turn.end(BodyEnd::Complete, &mut out);
@@ -491,7 +279,7 @@ fn got(
     cuts: &[usize],
     end: BodyEnd,
 ) -> Result<Seen, String> {
-    let mut turn = turn(client, provider, framing, scene);
+    let mut turn = scene.meant.turn(client, provider, framing);
     let mut reader = Reader::new(client, framing);
     let mut out = Vec::new();
     for chunk in cut::chunks(body, cuts) {
@@ -523,7 +311,7 @@ fn damaged_bodies_end_well_however_they_are_cut() {
                 let whole = got(pair, framing, &scene, &body, &[], end())
                     .unwrap_or_else(|error| panic!("{}: {error}", place()));
                 let is_fault = whole.end.as_deref().is_some_and(|end| end.starts_with("fault"));
-                let held = scene.policy.release == Release::Turn;
+                let held = scene.meant.policy.release == Release::Turn;
                 assert!(!(held && is_fault) || whole.calls.is_empty(), "{}: {whole:?}", place());
                 let is_stop = whole.end.as_deref() == Some("stop");
                 assert!(!is_stop || whole.calls.is_empty(), "{}: {whole:?}", place());
