@@ -18,30 +18,36 @@ pub(crate) enum Harvested {
 
 /// A parser of one text.
 #[derive(Clone, Debug)]
-pub(crate) struct Harvester(Harvest);
+pub(crate) struct Harvester {
+    harvest: Harvest,
+    /// The beginning of a character, the rest of which is in the next text: a length that the model
+    /// declared, or a limit, may end inside of one.
+    begun: Vec<u8>,
+}
 
 impl Harvester {
     pub(crate) fn new(parser: Parser) -> Self {
-        Self(Harvest::new(parser))
+        Self { harvest: Harvest::new(parser), begun: Vec::new() }
     }
 
     pub(crate) fn push(&mut self, text: &str, out: &mut Vec<Harvested>) {
-        self.0.push(text.as_bytes(), &mut |event: Event<'_>| take(event, out));
+        let Self { harvest, begun } = self;
+        harvest.push(text.as_bytes(), &mut |event: Event<'_>| take(event, begun, out));
     }
 
     pub(crate) fn finish(&mut self, end: End, out: &mut Vec<Harvested>) {
-        self.0.finish(end, &mut |event: Event<'_>| take(event, out));
+        let Self { harvest, begun } = self;
+        harvest.finish(end, &mut |event: Event<'_>| take(event, begun, out));
     }
 }
 
-fn take(event: Event<'_>, out: &mut Vec<Harvested>) {
+fn take(event: Event<'_>, begun: &mut Vec<u8>, out: &mut Vec<Harvested>) {
     let harvested = match event {
         Event::Text { bytes, .. } => {
-            // The input is text, so a parser that keeps sequences whole gives text.
-            let text = String::from_utf8_lossy(bytes);
+            let text = whole_characters(bytes, begun);
             match out.last_mut() {
                 Some(Harvested::Text(last)) => return last.push_str(&text),
-                _ => Harvested::Text(text.into_owned()),
+                _ => Harvested::Text(text),
             }
         }
         Event::CallReady { call, .. } => Harvested::Call(call),
@@ -55,6 +61,19 @@ fn take(event: Event<'_>, out: &mut Vec<Harvested>) {
         Event::ArgStart { .. } | Event::ArgDelta { .. } | Event::ArgEnd { .. } => return,
     };
     out.push(harvested);
+}
+
+/// The text of some bytes of it, without a character that they only begin.
+fn whole_characters(bytes: &[u8], begun: &mut Vec<u8>) -> String {
+    begun.extend_from_slice(bytes);
+    let whole = match str::from_utf8(begun) {
+        // All bytes are of one text, so what is wrong is their end.
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        _ => begun.len(),
+    };
+    let text = String::from_utf8_lossy(&begun[..whole]).into_owned();
+    begun.drain(..whole);
+    text
 }
 
 #[cfg(test)]
@@ -94,6 +113,9 @@ mod tests {
         ctl("é\ncall c1 now\nend\nx", "é\n[now]x");
         ctl("é\ncall c1 f\narg p 🦀\nhm\nx", "é\ncall c1 f\narg p 🦀\nhm\n{unexpected_line}x");
         ctl("call c1 now\nend\ncall c2 f\narg p", "[now]call c2 f\narg p{frame_eof}");
+        // A length that ends inside of a character does not part it.
+        let inside = "é\ncall c1 f\narg p 3\na字b\nend\n";
+        check(Language::Ctl, Commit::Block, inside, &inside.replace('字', "{bad_arg}字"));
         let xml = |input: &str, expected| check(Language::Xml, Commit::Call, input, expected);
         let open = "<tool_calls><invoke name=\"f\">";
         xml(&format!("é{open}</invoke></tool_calls>x"), "é[f]x");
