@@ -5,6 +5,7 @@
 
 pub mod c1;
 pub mod c2;
+pub mod c3;
 pub mod d;
 
 use std::{

@@ -5,6 +5,7 @@
 //! here parses a dialect; an independent reading of one belongs to the tests that compare it.
 
 pub mod bench;
+pub mod client;
 pub mod corpus;
 pub mod cut;
 pub mod experiment;

@@ -6,6 +6,7 @@
 mod block;
 mod c1;
 mod c2;
+mod c3;
 mod d;
 mod html;
 mod markdown;
@@ -17,6 +18,7 @@ use crate::experiment::{
     Census,
     c1::Prefixes,
     c2::{Timed, Truncation},
+    c3::Clients,
     d::Lengths,
 };
 
@@ -38,6 +40,9 @@ pub struct Results {
     /// C2 on recorded streams at their real arrival times.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub timed: Vec<Timed>,
+    /// C3, if it was run.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub c3: Option<Clients>,
     /// D, if it was run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub d: Option<Lengths>,
@@ -94,6 +99,9 @@ impl Results {
                 failures.push(format!("{}: ran {wrong} calls that were not meant", row.protocol));
             }
         }
+        if let Some(c3) = &self.c3 {
+            failures.extend(c3.violations().map(str::to_owned));
+        }
         for row in self.timed.iter().filter(|row| row.wrong > 0) {
             let Timed { reading, wrong, .. } = row;
             failures.push(format!("{reading}: {wrong} calls of recordings ran only at a cut"));
@@ -108,6 +116,9 @@ impl Results {
         }
         if !self.c2.is_empty() {
             blocks.extend(c2::blocks(&self.c2, &self.timed));
+        }
+        if let Some(clients) = &self.c3 {
+            blocks.extend(c3::blocks(clients));
         }
         if let Some(lengths) = &self.d {
             blocks.extend(d::blocks(lengths));
@@ -124,6 +135,9 @@ impl Results {
         }
         if let Some(set) = self.c2.first() {
             facts.extend(c2::facts(set));
+        }
+        if let Some(c3) = &self.c3 {
+            facts.push(c3::fact(c3));
         }
         if let Some(d) = &self.d {
             facts.extend(d::facts(d));
@@ -211,7 +225,8 @@ mod tests {
     use super::*;
     use crate::{
         corpus,
-        experiment::{Stream, c1, c2, d},
+        experiment::{Stream, c1, c2, c3, d},
+        reply,
     };
 
     /// A run that is small and has everything in it.
@@ -222,6 +237,8 @@ mod tests {
             .filter(|case| case.stream.len() < 200)
             .map(Stream::of)
             .collect();
+        let replies = reply::load_all(&corpus::root()).unwrap();
+        let bodies: Vec<_> = replies.iter().take(3).map(c3::Body::of).collect();
         Results {
             version: "0".to_owned(),
             settings: Settings { seed: 1, full: true, messages: 8 },
@@ -229,6 +246,7 @@ mod tests {
             c1: Some(c1::run(&streams[..12], c1::Plan { full: true, seed: 1 })),
             c2: vec![c2::run(&c2::synthetic(8, 1), 1)],
             timed: c2::timed(&streams),
+            c3: Some(c3::run(&bodies, c3::Plan { full: false, seed: 1 })),
             d: Some(d::run(&streams)),
         }
     }
@@ -286,6 +304,7 @@ mod tests {
             [
                 "C1: does any prefix say too much?",
                 "C2: what runs if the stream is cut?",
+                "C3: does any prefix give a client too much?",
                 "D: can a model count bytes?",
                 "What these figures do not show",
                 "How to repeat this",

@@ -6,9 +6,10 @@ use std::{fs, path::PathBuf};
 
 use anyhow::Context as _;
 use callgate_lab::{
-    Case, corpus,
-    experiment::{Census, Stream, c1, c2, d},
+    Case, Reply, corpus,
+    experiment::{Census, Stream, c1, c2, c3, d},
     recording::{self, Recording},
+    reply,
     report::{Results, Settings},
 };
 use clap::{Args, ValueEnum};
@@ -25,9 +26,10 @@ The same streams and the same seed give the same three files.";
 /// Run the experiments and write report.html, report.md and results.json
 ///
 /// c1 stops every stream of the corpus at every byte and checks the laws of the parsers there. c2
-/// writes the same calls in every protocol, cuts the streams, and counts what still runs. d compares
-/// declared lengths with the bytes that follow them. A broken law, or a call that runs and was not
-/// meant, is exit code 1.
+/// writes the same calls in every protocol, cuts the streams, and counts what still runs. c3 breaks
+/// providers' bodies at every byte and checks what clients of every API get. d compares declared
+/// lengths with the bytes that follow them. A broken law, or a call that runs and was not meant, is
+/// exit code 1.
 #[derive(Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Arguments {
@@ -37,7 +39,7 @@ pub(crate) struct Arguments {
     /// The streams: a folder like the repository's `corpus`
     #[arg(long, value_name = "DIR", default_value = "corpus")]
     corpus: PathBuf,
-    /// c1: stop longer streams at every byte too, and read every stream in every language; takes
+    /// c1 and c3: stop longer streams at every byte too; c1: read every stream in every language; takes
     /// minutes
     #[arg(long)]
     full: bool,
@@ -57,6 +59,7 @@ pub(crate) struct Arguments {
 enum Experiment {
     C1,
     C2,
+    C3,
     D,
     All,
 }
@@ -70,7 +73,7 @@ impl Arguments {
 
 /// Runs the experiments.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let (cases, recordings) = load(arguments)?;
+    let (cases, recordings, replies) = load(arguments)?;
     let recorded = recordings.iter().map(Stream::recorded);
     let streams: Vec<Stream> = cases.iter().map(Stream::of).chain(recorded).collect();
     let Arguments { seed, full, messages, .. } = *arguments;
@@ -81,6 +84,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         c1: None,
         c2: Vec::new(),
         timed: Vec::new(),
+        c3: None,
         d: None,
     };
     if arguments.wants(Experiment::C1) {
@@ -96,6 +100,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         }
         results.timed = c2::timed(&streams);
     }
+    if arguments.wants(Experiment::C3) {
+        let bodies: Vec<_> = (replies.iter().map(c3::Body::of))
+            .chain(recordings.iter().map(c3::Body::recorded))
+            .collect();
+        eprintln!("c3: {} bodies of providers, for clients of every API …", bodies.len());
+        results.c3 = Some(c3::run(&bodies, c3::Plan { full, seed }));
+    }
     if arguments.wants(Experiment::D) {
         eprintln!("d: declared lengths …");
         results.d = Some(d::run(&streams));
@@ -103,7 +114,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     write(arguments, &results)
 }
 
-fn load(arguments: &Arguments) -> anyhow::Result<(Vec<Case>, Vec<Recording>)> {
+fn load(arguments: &Arguments) -> anyhow::Result<(Vec<Case>, Vec<Recording>, Vec<Reply>)> {
     let folder = &arguments.corpus;
     if !folder.is_dir() {
         let message = format!(
@@ -112,7 +123,8 @@ fn load(arguments: &Arguments) -> anyhow::Result<(Vec<Case>, Vec<Recording>)> {
         );
         return Err(Usage::new(message).into());
     }
-    let loaded = (corpus::load_all(folder)?, recording::load_all(folder)?);
+    let loaded =
+        (corpus::load_all(folder)?, recording::load_all(folder)?, reply::load_all(folder)?);
     if loaded.0.is_empty() && loaded.1.is_empty() {
         let message = format!("{} holds no stream of a known dialect", folder.display());
         return Err(Usage::new(message).into());

@@ -5,7 +5,6 @@
 
 mod bodies;
 mod cases;
-mod client;
 mod corpus;
 mod custom;
 mod drive;
@@ -15,6 +14,5 @@ mod native;
 mod pairs;
 mod policies;
 mod reading;
-mod recorded;
 mod requests;
 mod scripts;

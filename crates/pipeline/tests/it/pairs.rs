@@ -5,12 +5,14 @@
 //! calls arrive, in what order with the text, and how a reply ends.
 
 use callgate_dialect::{Call, Language, Span};
-use callgate_lab::{cut, random::Random};
+use callgate_lab::{
+    client::{FRAMINGS, Meant, Seen, broken},
+    cut,
+    random::Random,
+};
 use callgate_pipeline::{BodyEnd, Policy, Release};
 use callgate_wire::{Api, Finish, ReplyEvent, chat::Framing, codec::Encoder, responses::Shape};
 use serde_json::json;
-
-use crate::client::{FRAMINGS, Meant, Reader, Seen, broken, ended};
 
 /// Whitespace, escapes, numbers and key order that a detour through a value would change.
 const ODD: &str = "{\"path\" : \"a\\u0062/é\\n\",\t\"n\":1.50}";
@@ -50,7 +52,12 @@ fn scene(name: &'static str, events: Vec<ReplyEvent>, end: &str) -> Scene {
     }
     let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
     let tools = ["read", "now"].map(|name| (name.to_owned(), schema.clone()));
-    let meant = Meant { tools: tools.into_iter().collect(), policy: Policy::default(), expected };
+    let meant = Meant {
+        tools: tools.into_iter().collect(),
+        policy: Policy::default(),
+        expected,
+        ordered: true,
+    };
     Scene { name, events, meant }
 }
 
@@ -157,7 +164,10 @@ fn body(provider: Api, framing: Framing, scene: &Scene) -> Vec<u8> {
 fn check(client: Api, provider: Api, scene: &Scene) {
     for sent in FRAMINGS {
         let bytes = body(provider, sent, scene);
-        scene.meant.check(scene.name, (client, provider), sent, &bytes);
+        let places: Vec<_> = (0..=bytes.len()).collect();
+        if let Err(error) = scene.meant.check(client, (provider, sent), &bytes, &places, 1) {
+            panic!("{}: {error}", scene.name);
+        }
     }
 }
 
@@ -214,7 +224,7 @@ fn reasoning_stays_between_calls() {
             ];
             let scene = scene("reasoning between calls", events, name);
             for framing in FRAMINGS {
-                let mut turn = scene.meant.turn(api, api, framing);
+                let mut turn = scene.meant.turn(api, api, framing).unwrap();
                 let mut out = Vec::new();
                 turn.push(&body(api, framing, &scene), &mut out);
                 turn.end(BodyEnd::Complete, &mut out);
@@ -270,28 +280,6 @@ fn damaged(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     frames.concat()
 }
 
-/// What a client gets for a body in pieces, if the reply is well formed.
-fn got(
-    (client, provider): (Api, Api),
-    framing: Framing,
-    scene: &Scene,
-    body: &[u8],
-    cuts: &[usize],
-    end: BodyEnd,
-) -> Result<Seen, String> {
-    let mut turn = scene.meant.turn(client, provider, framing);
-    let mut reader = Reader::new(client, framing);
-    let mut out = Vec::new();
-    for chunk in cut::chunks(body, cuts) {
-        let before = out.len();
-        turn.push(chunk, &mut out);
-        if framing == Framing::Stream {
-            reader.push(&out[before..]);
-        }
-    }
-    ended(&turn, &reader, &out, end)
-}
-
 #[test]
 fn damaged_bodies_end_well_however_they_are_cut() {
     let mut random = Random::new(20_261_201);
@@ -308,7 +296,9 @@ fn damaged_bodies_end_well_however_they_are_cut() {
                     let shown = String::from_utf8_lossy(&body);
                     format!("{}: {} over {} {framing:?}: {shown}", scene.name, pair.0, pair.1)
                 };
-                let whole = got(pair, framing, &scene, &body, &[], end())
+                let whole = scene
+                    .meant
+                    .got(pair, framing, &body, &[], end())
                     .unwrap_or_else(|error| panic!("{}: {error}", place()));
                 let is_fault = whole.end.as_deref().is_some_and(|end| end.starts_with("fault"));
                 let held = scene.meant.policy.release == Release::Turn;
@@ -316,7 +306,9 @@ fn damaged_bodies_end_well_however_they_are_cut() {
                 let is_stop = whole.end.as_deref() == Some("stop");
                 assert!(!is_stop || whole.calls.is_empty(), "{}: {whole:?}", place());
                 let cuts = cut::random(body.len(), 1 + random.below(9), random.number());
-                let again = got(pair, framing, &scene, &body, &cuts, end())
+                let again = scene
+                    .meant
+                    .got(pair, framing, &body, &cuts, end())
                     .unwrap_or_else(|error| panic!("{}: {error}", place()));
                 assert_eq!(again, whole, "cut at {cuts:?}: {}", place());
             }
