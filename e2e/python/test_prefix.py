@@ -1,0 +1,152 @@
+"""Every client API over every provider API: the provider's body breaks, or comes in other pieces.
+
+The official clients read what the gateway makes of it. The bodies and what they mean are in
+`e2e/scripts/prefix`; the scripted provider breaks them where the model's name says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import urllib.request
+from typing import Any, Iterator
+
+import pytest
+
+from harness import E2E, REQUEST_SECONDS, WIRES, Provider, Server
+from prefix import CLIENTS, PATHS, Body, Seen, read
+
+KINDS = json.loads((E2E / "scripts/prefix/expected.json").read_text(encoding="utf-8"))
+FULL = bool(os.environ.get("CALLGATE_E2E_FULL"))
+SEED = 20261201
+#: Random places in each body, besides those that matter.
+RANDOM = 3
+#: A reply that broke is one of these; the second is a call that broke.
+CODES = {"UPSTREAM_ENDED_EARLY", "TOOL_CALL_TRUNCATED", "UPSTREAM_PROTOCOL"}
+
+
+@pytest.fixture(scope="module")
+def gateway(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One gateway for all providers, dialects and release policies: `RELEASE/WIRE/KIND`."""
+    tables = ["[breaker]\nfailures = 1000000\nmin_results = 1000000"]
+    for wire in WIRES:
+        tables.append(
+            f'[[provider]]\nname = "{wire}"\nwire = "{wire}"\nbase_url = "{provider.url}/v1"'
+        )
+        for release, commit in (("turn", "block"), ("call", "call")):
+            for kind, expected in KINDS.items():
+                policy = f'release = "{release}"\ndialect = "{expected["dialect"]}"\nattempts = 1'
+                if expected["dialect"] != "native":
+                    policy += f'\ncommit = "{commit}"'
+                tables.append(
+                    f'[[model]]\nname = "{release}/{wire}/{kind}*"\nprovider = "{wire}"\n'
+                    f'model = "prefix/{wire}/{kind}*"\n{policy}'
+                )
+    path = tmp_path_factory.mktemp("prefix") / "callgate.toml"
+    path.write_text("\n\n".join(tables), encoding="utf-8")
+    server = Server("serve", "--config", str(path), "--listen", "127.0.0.1:0")
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def clients(gateway: Server) -> dict[str, Any]:
+    return {api: client(gateway.url) for api, client in CLIENTS.items()}
+
+
+def body_of(provider: Provider, wire: str, kind: str, stream: bool) -> bytes:
+    """What the provider sends, without a gateway."""
+    asked = {"model": f"prefix/{wire}/{kind}", "stream": stream, "messages": []}
+    request = urllib.request.Request(provider.url + PATHS[wire], json.dumps(asked).encode())
+    with urllib.request.urlopen(request, timeout=REQUEST_SECONDS) as reply:
+        return reply.read()
+
+
+def check_whole(seen: Seen, client: Any, expected: dict[str, Any]) -> None:
+    """The reply is a success, and all of it is there."""
+    assert (seen.error, seen.end) == (None, client.end[bool(expected["calls"])])
+    assert seen.text == expected["text"]
+    assert seen.reasoning == expected["reasoning"]
+    assert len(seen.finished) == len(seen.opened) == len(expected["calls"])
+    for call, (name, arguments) in zip(seen.finished, expected["calls"]):
+        assert call.is_like(name, arguments), call
+
+
+def check_broken(seen: Seen, release: str, expected: dict[str, Any]) -> None:
+    """The reply is an error, and what came before it is the beginning of the whole."""
+    assert seen.error in CODES, seen
+    assert seen.end is None and seen.final is None, seen
+    assert seen.status in (None, 502), seen
+    assert expected["reasoning"].startswith(seen.reasoning), seen
+    # A call in text that broke stays the model's own text.
+    texts = [expected["text"], expected.get("said", "")]
+    assert any(text.startswith(seen.text) for text in texts), seen
+    assert len(seen.opened) <= (len(expected["calls"]) if release == "call" else 0), seen
+    assert len(seen.finished) <= len(seen.opened)
+    for calls in (seen.opened, seen.finished):
+        for call, (name, arguments) in zip(calls, expected["calls"]):
+            assert call.is_like(name, arguments), seen
+
+
+CASES = [(api, wire, kind) for api in CLIENTS for wire in WIRES for kind in KINDS]
+each_case = pytest.mark.parametrize(("api", "wire", "kind"), CASES, ids=["-".join(c) for c in CASES])
+
+
+@each_case
+@pytest.mark.limit(1200 if FULL else 60)
+def test_a_broken_stream(provider, clients, api, wire, kind):
+    """It is a success from the byte on that makes it complete, and an error before."""
+    client, expected = clients[api], KINDS[kind]
+    body = Body.of(body_of(provider, wire, kind, True), expected["dialect"] != "native")
+    chosen = random.Random(f"{SEED} {api} {wire} {kind}")
+    some = {*body.places, *(chosen.randrange(len(body.bytes)) for _ in range(RANDOM))}
+    for at in range(len(body.bytes) + 1) if FULL else sorted(some):
+        for release, reading in (("turn", client.helper), ("call", client.raw)):
+            how = "cut" if chosen.random() < 0.7 else "end"
+            model = f"{release}/{wire}/{kind}?{how}={at}"
+            seen = read(lambda seen: reading(model, seen))
+            place = f"{model} through {reading.__qualname__}, behind {body.bytes[max(0, at - 60):at]!r}"
+            try:
+                assert at >= body.may or seen.error, "a success that nobody said"
+                assert at < body.must or not seen.error, "an error of a complete reply"
+                if seen.error:
+                    check_broken(seen, release, expected)
+                else:
+                    check_whole(seen, client, expected)
+            except AssertionError as error:
+                raise AssertionError(f"{place}: {error}") from error
+
+
+@each_case
+def test_a_stream_in_pieces(clients, api, wire, kind):
+    """However the provider's bytes are cut into pieces, the client ends up with the same."""
+    client, finals = clients[api], []
+    for query in ("", "?pieces=1", "?pieces=3", f"?pieces=40&seed={SEED}", "?pieces=400&seed=7"):
+        for reading in (client.helper, client.raw):
+            seen = read(lambda seen: reading(f"turn/{wire}/{kind}{query}", seen))
+            check_whole(seen, client, KINDS[kind])
+            if seen.final is not None:
+                finals.append(seen.final)
+    for final in finals:
+        assert final == finals[0]
+
+
+@each_case
+def test_a_broken_whole_reply(provider, clients, api, wire, kind):
+    """It is an error with a status as long as a byte is missing."""
+    client, expected = clients[api], KINDS[kind]
+    length = len(body_of(provider, wire, kind, False))
+    chosen = random.Random(f"{SEED} {api} {wire} {kind}")
+    some = {0, length - 2, length - 1, length, *(chosen.randrange(length) for _ in range(RANDOM))}
+    for at in range(length + 1) if FULL else sorted(some):
+        release = ("turn", "call")[at % 2]
+        seen = read(lambda seen: client.whole(f"{release}/{wire}/{kind}?cut={at}", seen))
+        if at == length:
+            check_whole(seen, client, expected)
+            continue
+        assert seen.status == 502, f"cut at {at} of {length}: {seen}"
+        check_broken(seen, release, expected)
+        assert (seen.text, seen.opened) == ("", [])
+    seen = read(lambda seen: client.whole(f"turn/{wire}/{kind}?pieces=7&seed={SEED}", seen))
+    check_whole(seen, client, expected)
