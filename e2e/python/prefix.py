@@ -14,7 +14,7 @@ from typing import Any, Callable
 import anthropic
 import openai
 
-from harness import REQUEST_SECONDS
+from harness import E2E, REQUEST_SECONDS
 from tools import TOOLS
 
 PROMPT = "How is the weather?"
@@ -68,13 +68,17 @@ def read(reading: Callable[[Seen], None]) -> Seen:
     return seen
 
 
+#: Members that differ from reply to reply, the names of models that ask for pieces, and what the
+#: helpers of the clients add.
+OWN = {"id", "call_id", "created", "created_at", "completed_at", "model", "parsed", "parsed_arguments"}
+
+
 def plain(value: Any) -> Any:
-    """An object of a client as plain values, without ids and times."""
+    """An object of a client as plain values, without ids, times, and what only helpers add."""
     if hasattr(value, "to_dict"):
         value = value.to_dict()
     if isinstance(value, dict):
-        names = ("id", "call_id", "created", "created_at", "completed_at", "model")
-        return {name: plain(member) for name, member in value.items() if name not in names}
+        return {name: plain(member) for name, member in value.items() if name not in OWN}
     return [plain(member) for member in value] if isinstance(value, list) else value
 
 
@@ -299,16 +303,12 @@ class Messages:
 
 CLIENTS = {"chat": Chat, "responses": Responses, "messages": Messages}
 
-#: Frames with a part of a call's arguments or, in a dialect, of the text that holds the calls.
-INSIDE = re.compile(rb'"arguments":"[^"]|arguments\.delta"|"partial_json":"[^"]')
-TEXT = re.compile(rb'"content":"[^"]|output_text\.delta"|"text_delta"')
-#: Frames that end a call, a part, the turn, or the stream.
-CLOSING = re.compile(
-    rb'"finish_reason":"|\[DONE\]|output_item\.done"|arguments\.done"|response\.completed"'
-    rb'|content_block_stop"|"message_delta"|"message_stop"'
-)
-#: The frame that says that the turn is complete.
-COMPLETE = re.compile(rb'"finish_reason":"|"response\.completed"|"message_delta"')
+#: What the bodies mean, and how their frames are told apart; the JavaScript tests read the same.
+CASES = json.loads((E2E / "prefix/cases.json").read_text(encoding="utf-8"))
+KINDS = CASES["kinds"]
+#: `complete`: the frame that says that the turn is over. `closing`: frames that end a call, a part,
+#: the turn, or the stream. `call`, `text`: frames with a part of a call, or of text.
+FRAMES = {name: re.compile(pattern.encode()) for name, pattern in CASES["frames"].items()}
 
 
 @dataclass
@@ -324,17 +324,19 @@ class Body:
     places: list[int]
 
     @staticmethod
-    def of(body: bytes, is_text: bool) -> Body:
+    def of(body: bytes, inside: str) -> Body:
+        """The body, with places inside frames of that sort."""
         frames, start = [], 0
         for frame in body.split(b"\n\n")[:-1]:
-            frames.append((start, start + len(frame) + 2, frame))
-            start += len(frame) + 2
+            end = start + len(frame) + 2
+            frames.append((start, end, {n for n, frames in FRAMES.items() if frames.search(frame)}))
+            start = end
         assert start == len(body), "the body ends inside a frame"
-        [complete] = [end for _, end, frame in frames if COMPLETE.search(frame)]
-        inside = [(s, e) for s, e, frame in frames if (TEXT if is_text else INSIDE).search(frame)]
-        closing = [place for s, e, frame in frames if CLOSING.search(frame) for place in (s, e)]
+        [complete] = [end for _, end, sorts in frames if "complete" in sorts]
+        closing = [place for *both, sorts in frames if "closing" in sorts for place in both]
         places = {start, complete - 1, complete, *closing[-8:]}
-        for s, e in inside[-1:] + inside[len(inside) // 2 :][:1]:
-            # Behind the frame, in its middle, inside its last value.
-            places |= {e, (s + e) // 2, e - 6}
+        parts = [both for *both, sorts in frames if inside in sorts]
+        for first, last in (parts[len(parts) // 2], parts[-1]):
+            # In the middle of the frame, inside its value, behind it.
+            places |= {(first + last) // 2, last - 6, last}
         return Body(body, complete - 2, complete, sorted(places))

@@ -1,7 +1,7 @@
 """Every client API over every provider API: the provider's body breaks, or comes in other pieces.
 
-The official clients read what the gateway makes of it. The bodies and what they mean are in
-`e2e/scripts/prefix`; the scripted provider breaks them where the model's name says.
+The official clients read what the gateway makes of it. The bodies are in `e2e/scripts/prefix`, what
+they mean is in `e2e/prefix`; the scripted provider breaks them where the model's name says.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from typing import Any, Iterator
 import pytest
 
 from harness import E2E, REQUEST_SECONDS, WIRES, Provider, Server
-from prefix import CLIENTS, PATHS, Body, Seen, read
+from prefix import CLIENTS, KINDS, PATHS, Body, Seen, read
 
-KINDS = json.loads((E2E / "scripts/prefix/expected.json").read_text(encoding="utf-8"))
 FULL = bool(os.environ.get("CALLGATE_E2E_FULL"))
 SEED = 20261201
 #: Random places in each body, besides those that matter.
@@ -27,25 +26,12 @@ CODES = {"UPSTREAM_ENDED_EARLY", "TOOL_CALL_TRUNCATED", "UPSTREAM_PROTOCOL"}
 
 
 @pytest.fixture(scope="module")
-def gateway(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One gateway for all providers, dialects and release policies: `RELEASE/WIRE/KIND`."""
-    tables = ["[breaker]\nfailures = 1000000\nmin_results = 1000000"]
-    for wire in WIRES:
-        tables.append(
-            f'[[provider]]\nname = "{wire}"\nwire = "{wire}"\nbase_url = "{provider.url}/v1"'
-        )
-        for release, commit in (("turn", "block"), ("call", "call")):
-            for kind, expected in KINDS.items():
-                policy = f'release = "{release}"\ndialect = "{expected["dialect"]}"\nattempts = 1'
-                if expected["dialect"] != "native":
-                    policy += f'\ncommit = "{commit}"'
-                tables.append(
-                    f'[[model]]\nname = "{release}/{wire}/{kind}*"\nprovider = "{wire}"\n'
-                    f'model = "prefix/{wire}/{kind}*"\n{policy}'
-                )
-    path = tmp_path_factory.mktemp("prefix") / "callgate.toml"
-    path.write_text("\n\n".join(tables), encoding="utf-8")
-    server = Server("serve", "--config", str(path), "--listen", "127.0.0.1:0")
+def gateway(provider: Provider) -> Iterator[Server]:
+    """One gateway for all providers, dialects and release policies."""
+    server = Server(
+        "serve", "--config", str(E2E / "prefix/gateway.toml"), "--listen", "127.0.0.1:0",
+        env={"PREFIX_PROVIDER": provider.url},
+    )
     yield server
     server.stop()
 
@@ -53,6 +39,11 @@ def gateway(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.fixture(scope="module")
 def clients(gateway: Server) -> dict[str, Any]:
     return {api: client(gateway.url) for api, client in CLIENTS.items()}
+
+
+def model(release: str, wire: str, kind: str, query: str = "") -> str:
+    """The name of the model that sends such a body, through a gateway with that policy."""
+    return f"{release}/{wire}/{KINDS[kind]['dialect']}/{kind}{query}"
 
 
 def body_of(provider: Provider, wire: str, kind: str, stream: bool) -> bytes:
@@ -112,7 +103,8 @@ each_case = pytest.mark.parametrize(("api", "wire", "kind"), CASES, ids=["-".joi
 def test_a_broken_stream(provider, clients, api, wire, kind):
     """It is a success from the byte on that makes it complete, and an error before."""
     client, expected = clients[api], KINDS[kind]
-    body = Body.of(body_of(provider, wire, kind, True), expected["dialect"] != "native")
+    is_call = expected["calls"] and expected["dialect"] == "native"
+    body = Body.of(body_of(provider, wire, kind, True), "call" if is_call else "text")
     chosen = random.Random(f"{SEED} {api} {wire} {kind}")
     some = {*body.places, *(chosen.randrange(len(body.bytes)) for _ in range(RANDOM))}
     for at in range(len(body.bytes) + 1) if FULL else sorted(some):
@@ -120,9 +112,9 @@ def test_a_broken_stream(provider, clients, api, wire, kind):
         chosen.shuffle(readings)
         for release, reading in zip(("turn", "call"), readings):
             how = "cut" if chosen.random() < 0.7 else "end"
-            model = f"{release}/{wire}/{kind}?{how}={at}"
-            seen = read(lambda seen: reading(model, seen))
-            place = f"{model} through {reading.__qualname__}, behind {body.bytes[max(0, at - 60):at]!r}"
+            asked = model(release, wire, kind, f"?{how}={at}")
+            seen = read(lambda seen: reading(asked, seen))
+            place = f"{asked} through {reading.__qualname__}, behind {body.bytes[max(0, at - 60):at]!r}"
             try:
                 is_whole = seen.end and len(seen.finished) == len(expected["calls"])
                 if at >= body.must or at >= body.may and is_whole:
@@ -137,14 +129,24 @@ def test_a_broken_stream(provider, clients, api, wire, kind):
 def test_a_stream_in_pieces(clients, api, wire, kind):
     """However the provider's bytes are cut into pieces, the client ends up with the same."""
     client, finals = clients[api], []
-    for query in ("", "?pieces=1", "?pieces=3", f"?pieces=40&seed={SEED}", "?pieces=400&seed=7"):
-        for reading in (client.helper, client.raw):
-            seen = read(lambda seen: reading(f"turn/{wire}/{kind}{query}", seen))
-            check_whole(seen, client, KINDS[kind])
-            if seen.final is not None:
-                finals.append(seen.final)
-    for final in finals:
-        assert final == finals[0]
+    tries = [
+        ("turn", client.helper, ""),
+        ("turn", client.helper, "?pieces=1"),
+        ("call", client.raw, f"?pieces=90&seed={SEED}"),
+    ]
+    if FULL:
+        tries += [
+            (release, reading, f"?pieces={most}&seed={seed}")
+            for release, reading in (("turn", client.raw), ("call", client.helper))
+            for most in (2, 9, 400)
+            for seed in range(9)
+        ]
+    for release, reading, query in tries:
+        seen = read(lambda seen: reading(model(release, wire, kind, query), seen))
+        check_whole(seen, client, KINDS[kind])
+        if seen.final is not None:
+            finals.append(seen.final)
+    assert len(finals) > 1 and all(final == finals[0] for final in finals)
 
 
 @each_case
@@ -156,12 +158,13 @@ def test_a_broken_whole_reply(provider, clients, api, wire, kind):
     some = {0, length - 2, length - 1, length, *(chosen.randrange(length) for _ in range(RANDOM))}
     for at in range(length + 1) if FULL else sorted(some):
         release = ("turn", "call")[at % 2]
-        seen = read(lambda seen: client.whole(f"{release}/{wire}/{kind}?cut={at}", seen))
+        seen = read(lambda seen: client.whole(model(release, wire, kind, f"?cut={at}"), seen))
         if at == length:
             check_whole(seen, client, expected)
             continue
         assert seen.status == 502, f"cut at {at} of {length}: {seen}"
         check_broken(seen, client, "turn", expected)
         assert (seen.text, seen.opened) == ("", [])
-    seen = read(lambda seen: client.whole(f"turn/{wire}/{kind}?pieces=7&seed={SEED}", seen))
+    pieces = model("turn", wire, kind, f"?pieces=7&seed={SEED}")
+    seen = read(lambda seen: client.whole(pieces, seen))
     check_whole(seen, client, expected)
