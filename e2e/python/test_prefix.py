@@ -10,7 +10,8 @@ import json
 import os
 import random
 import urllib.request
-from typing import Any, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Callable, Iterable, Iterator
 
 import pytest
 
@@ -21,6 +22,8 @@ FULL = bool(os.environ.get("CALLGATE_E2E_FULL"))
 SEED = 20261201
 #: Random places in each body, besides those that matter.
 RANDOM = 3
+#: How many replies are asked for at once.
+AT_ONCE = 8
 #: What a reply is that broke: in text, in a call, in a whole body.
 CODES = {"UPSTREAM_ENDED_EARLY", "TOOL_CALL_TRUNCATED", "UPSTREAM_PROTOCOL"}
 
@@ -94,12 +97,20 @@ def check_broken(seen: Seen, client: Any, release: str, expected: dict[str, Any]
     assert seen.opened == [], "calls before an error"
 
 
+def at_once(check: Callable[[Any], None], tries: Iterable[Any]) -> None:
+    """Runs the check for each, several at a time: a reply that breaks is mostly waited for."""
+    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+        for _ in pool.map(check, tries):
+            pass
+
+
 CASES = [(api, wire, kind) for api in CLIENTS for wire in WIRES for kind in KINDS]
+LIMIT = pytest.mark.limit(600 if FULL else 60)
 each_case = pytest.mark.parametrize(("api", "wire", "kind"), CASES, ids=["-".join(c) for c in CASES])
 
 
 @each_case
-@pytest.mark.limit(1200 if FULL else 60)
+@LIMIT
 def test_a_broken_stream(provider, clients, api, wire, kind):
     """It is a success from the byte on that makes it complete, and an error before."""
     client, expected = clients[api], KINDS[kind]
@@ -107,25 +118,32 @@ def test_a_broken_stream(provider, clients, api, wire, kind):
     body = Body.of(body_of(provider, wire, kind, True), "call" if is_call else "text")
     chosen = random.Random(f"{SEED} {api} {wire} {kind}")
     some = {*body.places, *(chosen.randrange(len(body.bytes)) for _ in range(RANDOM))}
+    tries = []
     for at in range(len(body.bytes) + 1) if FULL else sorted(some):
         readings = [client.helper, client.raw]
         chosen.shuffle(readings)
-        for release, reading in zip(("turn", "call"), readings):
-            how = "cut" if chosen.random() < 0.7 else "end"
-            asked = model(release, wire, kind, f"?{how}={at}")
-            seen = read(lambda seen: reading(asked, seen))
+        both = [(at, *way, chosen.random() < 0.7) for way in zip(("turn", "call"), readings)]
+        tries += [chosen.choice(both)] if FULL else both
+
+    def check(one: tuple[int, str, Any, bool]) -> None:
+        at, release, reading, is_cut = one
+        asked = model(release, wire, kind, f"?{'cut' if is_cut else 'end'}={at}")
+        seen = read(lambda seen: reading(asked, seen))
+        try:
+            is_whole = seen.end and len(seen.finished) == len(expected["calls"])
+            if at >= body.must or at >= body.may and is_whole:
+                check_whole(seen, client, expected)
+            else:
+                check_broken(seen, client, release, expected)
+        except AssertionError as error:
             place = f"{asked} through {reading.__qualname__}, behind {body.bytes[max(0, at - 60):at]!r}"
-            try:
-                is_whole = seen.end and len(seen.finished) == len(expected["calls"])
-                if at >= body.must or at >= body.may and is_whole:
-                    check_whole(seen, client, expected)
-                else:
-                    check_broken(seen, client, release, expected)
-            except AssertionError as error:
-                raise AssertionError(f"{place}: {error}\n{seen}") from error
+            raise AssertionError(f"{place}: {error}\n{seen}") from error
+
+    at_once(check, tries)
 
 
 @each_case
+@LIMIT
 def test_a_stream_in_pieces(clients, api, wire, kind):
     """However the provider's bytes are cut into pieces, the client ends up with the same."""
     client, finals = clients[api], []
@@ -150,21 +168,24 @@ def test_a_stream_in_pieces(clients, api, wire, kind):
 
 
 @each_case
+@LIMIT
 def test_a_broken_whole_reply(provider, clients, api, wire, kind):
     """It is an error with a status as long as a byte is missing."""
     client, expected = clients[api], KINDS[kind]
     length = len(body_of(provider, wire, kind, False))
     chosen = random.Random(f"{SEED} {api} {wire} {kind}")
     some = {0, length - 2, length - 1, length, *(chosen.randrange(length) for _ in range(RANDOM))}
-    for at in range(length + 1) if FULL else sorted(some):
+
+    def check(at: int) -> None:
         release = ("turn", "call")[at % 2]
         seen = read(lambda seen: client.whole(model(release, wire, kind, f"?cut={at}"), seen))
         if at == length:
-            check_whole(seen, client, expected)
-            continue
+            return check_whole(seen, client, expected)
         assert seen.status == 502, f"cut at {at} of {length}: {seen}"
         check_broken(seen, client, "turn", expected)
-        assert (seen.text, seen.opened) == ("", [])
+        assert (seen.text, seen.opened) == ("", []), f"cut at {at} of {length}: {seen}"
+
+    at_once(check, range(length + 1) if FULL else sorted(some))
     pieces = model("turn", wire, kind, f"?pieces=7&seed={SEED}")
     seen = read(lambda seen: client.whole(pieces, seen))
     check_whole(seen, client, expected)
