@@ -42,6 +42,7 @@
 //! A request may say behind the model's name how the bytes of the reply arrive, streamed or whole:
 //! `demo/example?cut=120` drops the connection after 120 bytes of the body, `?end=120` ends the body
 //! there, `?pieces=1` delivers it byte by byte, `?pieces=9&seed=4` in random pieces of 1 to 9 bytes.
+//! A gateway in between needs a route for such names: one that ends in `*`.
 
 mod act;
 mod answer;

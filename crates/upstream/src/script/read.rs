@@ -148,8 +148,10 @@ impl Reader<'_> {
 
     fn script(&self, raw: RawScript) -> Result<Script, ScriptError> {
         let name = raw.name.get_ref();
-        if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control()) {
-            let what = "`name` is a model name: at least one character, no blanks";
+        if name.is_empty()
+            || name.contains(|c: char| c.is_whitespace() || c.is_control() || c == '?')
+        {
+            let what = "`name` is a model name: at least one character, no blanks, no `?`";
             return Err(self.error(&raw.name.span(), what));
         }
         if let Some(commit) = &raw.commit {

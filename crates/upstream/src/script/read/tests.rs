@@ -81,8 +81,12 @@ fn complaints_name_the_line_and_what_to_do() {
     let lines = "\n{ text = 'a' },\n{ text = 'b', cut = true },\n";
     check(&steps(lines), Err("script, line 6: a step does one thing, not text and cut"));
     check(
+        "name = 'a?b'\nabout = ''\nreplies = []",
+        Err("script, line 1: `name` is a model name: at least one character, no blanks, no `?`"),
+    );
+    check(
         "name = 'a b'\nabout = ''\nreplies = []",
-        Err("script, line 1: `name` is a model name: at least one character, no blanks"),
+        Err("script, line 1: `name` is a model name: at least one character, no blanks, no `?`"),
     );
     check(
         "name = 'a'\nabout = ''\nreplies = []",
