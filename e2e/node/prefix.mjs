@@ -239,8 +239,8 @@ export function checkCall(call, [name, text]) {
 
 /**
  * The places of a body: `may`, from where on the reply may be a success, as the last brace that says
- * so has come; `must`, from where on it must be one; `tried`, those that are tried always, some of
- * them inside frames of that sort.
+ * so has come; `must`, from where on it must be one; `said`, where the last text has come; `tried`,
+ * those that are tried always, some of them inside frames of that sort.
  */
 export function placesOf(body, inside) {
   const frames = [];
@@ -260,5 +260,6 @@ export function placesOf(body, inside) {
     // In the middle of the frame, inside its value, behind it.
     tried.push((first + last) >> 1, last - 6, last);
   }
-  return { may: must - 2, must, tried: [body.length, must - 1, must, ...tried] };
+  const said = having('text').at(-1)?.last ?? body.length;
+  return { may: must - 2, must, said, tried: [body.length, must - 1, must, ...tried] };
 }

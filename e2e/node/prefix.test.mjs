@@ -127,7 +127,7 @@ for (const api of Object.keys(CLIENTS)) {
         test(`a broken stream: ${kind}`, { timeout }, async () => {
           const body = await bodyOf(wire, kind, true);
           const isCall = expected.calls.length > 0 && expected.dialect === 'native';
-          const { may, must, tried } = placesOf(body, isCall ? 'call' : 'text');
+          const { may, must, said, tried } = placesOf(body, isCall ? 'call' : 'text');
           const below = random(`${api} ${wire} ${kind}`);
           for (let left = RANDOM; left > 0; left--) tried.push(below(body.length));
           const tries = [];
@@ -143,8 +143,12 @@ for (const api of Object.keys(CLIENTS)) {
             const seen = await read((seen) => client[way](asked, seen));
             at(`${asked}, ${way}`, seen, () => {
               const isWhole = seen.end && seen.finished.length === expected.calls.length;
-              if (place >= must || (place >= may && isWhole)) checkWhole(seen, client, expected);
-              else checkBroken(seen, client, release, expected);
+              if (place >= must || (place >= may && isWhole)) return checkWhole(seen, client, expected);
+              checkBroken(seen, client, release, expected);
+              if (place >= said) {
+                assert.ok(seen.text.startsWith(expected.text), 'text is lost');
+                assert.equal(seen.reasoning, expected.reasoning, 'reasoning is lost');
+              }
             });
           });
         });

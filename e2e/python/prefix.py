@@ -320,6 +320,8 @@ class Body:
     may: int
     #: From here on it must be one: the frame is over.
     must: int
+    #: Here the last text has come.
+    said: int
     #: Places that are always tried.
     places: list[int]
 
@@ -339,4 +341,5 @@ class Body:
         for first, last in (parts[len(parts) // 2], parts[-1]):
             # In the middle of the frame, inside its value, behind it.
             places |= {(first + last) // 2, last - 6, last}
-        return Body(body, complete - 2, complete, sorted(places))
+        said = max([end for _, end, sorts in frames if "text" in sorts], default=start)
+        return Body(body, complete - 2, complete, said, sorted(places))

@@ -135,6 +135,9 @@ def test_a_broken_stream(provider, clients, api, wire, kind):
                 check_whole(seen, client, expected)
             else:
                 check_broken(seen, client, release, expected)
+                if at >= body.said:
+                    assert seen.text.startswith(expected["text"]), "text is lost"
+                    assert seen.reasoning == expected["reasoning"], "reasoning is lost"
         except AssertionError as error:
             place = f"{asked} through {reading.__qualname__}, behind {body.bytes[max(0, at - 60):at]!r}"
             raise AssertionError(f"{place}: {error}\n{seen}") from error
