@@ -237,10 +237,18 @@ export function checkCall(call, [name, text]) {
   else assert.deepEqual(call.arguments, JSON.parse(text));
 }
 
+/** The text that a frame of a provider adds. */
+function textOf(frame) {
+  const data = JSON.parse(frame.slice(frame.indexOf('data: ') + 6));
+  const delta = data.choices ? data.choices[0].delta : data.delta;
+  return typeof delta === 'string' ? delta : (delta.content ?? delta.text ?? '');
+}
+
 /**
  * The places of a body: `may`, from where on the reply may be a success, as the last brace that says
- * so has come; `must`, from where on it must be one; `said`, where the last text has come; `tried`,
- * those that are tried always, some of them inside frames of that sort.
+ * so has come; `must`, from where on it must be one; `said`, the text of the frames before a
+ * place, with or without one that only lacks its blank line; `tried`, the places that are tried always,
+ * some of them inside frames of that sort.
  */
 export function placesOf(body, inside) {
   const frames = [];
@@ -260,6 +268,8 @@ export function placesOf(body, inside) {
     // In the middle of the frame, inside its value, behind it.
     tried.push((first + last) >> 1, last - 6, last);
   }
-  const said = having('text').at(-1)?.last ?? body.length;
+  const texts = having('text').map(({ first, last }) => [last, textOf(body.toString('utf8', first, last))]);
+  const said = (place) =>
+    [0, 2].map((gap) => texts.filter(([last]) => last - gap <= place).map(([, text]) => text).join(''));
   return { may: must - 2, must, said, tried: [body.length, must - 1, must, ...tried] };
 }

@@ -320,8 +320,8 @@ class Body:
     may: int
     #: From here on it must be one: the frame is over.
     must: int
-    #: Here the last text has come.
-    said: int
+    #: The ends of the frames, and the text that each adds.
+    texts: list[tuple[int, str]]
     #: Places that are always tried.
     places: list[int]
 
@@ -341,5 +341,16 @@ class Body:
         for first, last in (parts[len(parts) // 2], parts[-1]):
             # In the middle of the frame, inside its value, behind it.
             places |= {(first + last) // 2, last - 6, last}
-        said = max([end for _, end, sorts in frames if "text" in sorts], default=start)
-        return Body(body, complete - 2, complete, said, sorted(places))
+        texts = [(end, text_of(body[first:end])) for first, end, sorts in frames if "text" in sorts]
+        return Body(body, complete - 2, complete, texts, sorted(places))
+
+    def said(self, at: int) -> set[str]:
+        """The text of the frames before a place, with or without one that only lacks its blank line."""
+        return {"".join(text for end, text in self.texts if end - gap <= at) for gap in (0, 2)}
+
+
+def text_of(frame: bytes) -> str:
+    """The text that a frame of a provider adds."""
+    data = json.loads(frame.split(b"data: ", 1)[1])
+    delta = data["choices"][0]["delta"] if "choices" in data else data["delta"]
+    return delta if isinstance(delta, str) else delta.get("content") or delta.get("text") or ""
