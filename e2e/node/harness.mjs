@@ -9,10 +9,10 @@ import path from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 
-const E2E = path.resolve(import.meta.dirname, '..');
+export const E2E = path.resolve(import.meta.dirname, '..');
 const BINARY = process.env.CALLGATE_BIN ?? path.resolve(E2E, '../target/debug/callgate');
 const START_MS = 20_000;
-const REQUEST_MS = 30_000;
+export const REQUEST_MS = 30_000;
 
 export const DIALECTS = ['xml', 'ctl-heredoc', 'native'];
 export const TEXT_DIALECTS = ['xml', 'ctl-heredoc'];
@@ -64,11 +64,16 @@ export async function start(...args) {
   };
 }
 
-/** The scripted provider with all scripts, and for each API of a provider a gateway of each dialect. */
-export async function startAll() {
+/** The scripted provider with all scripts. */
+export function startProvider() {
   const folder = path.join(E2E, 'scripts');
   const scripts = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.toml')).sort();
-  const provider = await start('script', ...scripts.map((name) => path.join(folder, name)), '--listen', '127.0.0.1:0');
+  return start('script', ...scripts.map((name) => path.join(folder, name)), '--listen', '127.0.0.1:0');
+}
+
+/** The scripted provider, and for each API of a provider a gateway of each dialect. */
+export async function startAll() {
+  const provider = await startProvider();
   const serve = (url, wire, ...rest) =>
     start('serve', '--upstream', `${url}/v1`, '--wire', wire, ...rest, '--listen', '127.0.0.1:0');
   const gateways = { chat: {} };

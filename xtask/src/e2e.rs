@@ -131,7 +131,10 @@ fn node(workspace: &Workspace, plan: &Plan, binary: &Path) -> Result<()> {
         bail!("no *.test.mjs in e2e/node");
     }
     let mut node = Command::new(node_of(&e2e)?);
-    node.current_dir(&e2e).args(["--test", "--test-reporter=spec", "--test-timeout=120000"]);
+    // The limit holds for each file as a whole, too.
+    let seconds = if plan.full { 3600 } else { 180 };
+    node.current_dir(&e2e).args(["--test", "--test-reporter=spec"]);
+    node.arg(format!("--test-timeout={seconds}000"));
     if let Some(filter) = &plan.filter {
         node.arg(format!("--test-name-pattern={filter}"));
     }

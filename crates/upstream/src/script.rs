@@ -8,6 +8,7 @@
 //! name = "demo/example"
 //! about = "One line for a person."
 //! dialect = "xml"                  # absent: structured calls
+//! api = "chat"                     # the API it is asked at: chat (default), responses, messages
 //! chunk = 12                       # bytes per delta, cut at character borders
 //! every_ms = 10                    # pause before each delta
 //!
@@ -36,6 +37,12 @@
 //! A whole reply is the fold of the steps: it comes after all pauses, `cut` drops the connection in
 //! the middle of its body, `end` leaves its `finish_reason` null. `raw` belongs to the stream; a
 //! reply of raw steps only, or one with `whole = "…"` beside its steps, has that as its whole body.
+//! A script of another API than `chat` has one reply, of raw steps.
+//!
+//! A request may say behind the model's name how the bytes of the reply arrive, streamed or whole:
+//! `demo/example?cut=120` drops the connection after 120 bytes of the body, `?end=120` ends the body
+//! there, `?pieces=1` delivers it byte by byte, `?pieces=9&seed=4` in random pieces of 1 to 9 bytes.
+//! A gateway in between needs a route for such names: one that ends in `*`.
 
 mod act;
 mod answer;
@@ -48,9 +55,11 @@ mod received;
 mod registry;
 mod serve;
 mod source;
+mod transit;
 
 use std::time::Duration;
 
+use callgate_wire::Api;
 use serde_json::{Value, json};
 
 pub use error::ScriptError;
@@ -67,6 +76,8 @@ pub struct Script {
     pub name: String,
     /// What it shows, in one line for a person.
     pub about: String,
+    /// The API it is asked at.
+    pub api: Api,
     /// The dialect its text is written in; `None` if it makes structured calls or none.
     pub dialect: Option<String>,
     /// The dialect's commit mode, `block` or `call`, if the script needs a certain one.
@@ -134,6 +145,15 @@ pub enum Step {
         /// The body.
         body: String,
     },
+}
+
+impl Reply {
+    /// Whether nothing of it is written in an API's shape by the provider itself.
+    fn is_raw(&self) -> bool {
+        !self.steps.iter().any(|step| {
+            matches!(step, Step::Text(_) | Step::Reasoning(_) | Step::Call { .. } | Step::Finish(_))
+        })
+    }
 }
 
 impl Script {

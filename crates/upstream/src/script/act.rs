@@ -9,6 +9,7 @@ use super::{
     Reply, Script, Step,
     frame::{Call, CallDelta, DONE, Delta, Envelope, FunctionDelta, Identity, Message},
     source::{Cursor, Pieces},
+    transit::InTransit,
 };
 
 /// What the provider does next.
@@ -31,6 +32,7 @@ pub(crate) enum Act {
 pub(crate) enum Performance {
     Stream(Box<Stream>),
     Fixed { acts: VecDeque<Act>, last: Act },
+    Transit(Box<InTransit>),
 }
 
 impl Performance {
@@ -49,6 +51,7 @@ impl Performance {
     pub(crate) fn next(&mut self) -> Act {
         match self {
             Self::Stream(stream) => stream.next(),
+            Self::Transit(transit) => transit.next(),
             Self::Fixed { acts, last } => acts.pop_front().unwrap_or_else(|| last.clone()),
         }
     }
@@ -256,13 +259,9 @@ pub(crate) fn whole(
             Step::Status { .. } => {}
         }
     }
-    let only_raw = !raw.is_empty()
-        && reply.steps.iter().all(|step| {
-            matches!(step, Step::Raw(_) | Step::Pause(_) | Step::Cut | Step::End | Step::Hang)
-        });
     let mut body = if let Some(whole) = &reply.whole {
         whole.clone()
-    } else if only_raw {
+    } else if !raw.is_empty() && reply.is_raw() {
         raw
     } else {
         if message.finish.is_none() && !finish_missing {

@@ -7,12 +7,14 @@ use std::{
 };
 
 use bytes::Bytes;
+use callgate_wire::Api;
 use serde::Deserialize;
 
 use super::{
     Play, Reply, Scripts, Step,
     act::{self, Act, Performance, Stream},
     frame::{self, Envelope},
+    transit::Transit,
 };
 use crate::Headers;
 
@@ -34,6 +36,8 @@ struct Asked {
     stream: Option<bool>,
     #[serde(default)]
     stream_options: Option<StreamOptions>,
+    /// Absent in the Responses API, whose scripts have one reply.
+    #[serde(default)]
     messages: Vec<Message>,
 }
 
@@ -51,20 +55,27 @@ struct Message {
 /// The answer to `POST` of this body to this path (behind a base URL).
 pub(crate) fn answer(scripts: &Scripts, path: &str, body: &[u8]) -> Answer {
     let id = request_id(body);
-    if path != callgate_wire::Api::Chat.path() {
+    let Some(api) = Api::ALL.into_iter().find(|api| api.path() == path) else {
         let message = format!("no such path: {path}");
         return error(404, &id, "not_found", &message);
-    }
+    };
     let asked: Asked = match serde_json::from_slice(body) {
         Ok(asked) => asked,
         Err(e) => return error(400, &id, "invalid_body", &format!("the request's body: {e}")),
     };
-    let Some(script) = scripts.find(&asked.model) else {
+    let (name, transit) = match Transit::of(&asked.model) {
+        Ok(asked) => asked,
+        Err(message) => return error(400, &id, "invalid_model", &message),
+    };
+    let Some(script) = scripts.find(name) else {
         let known: Vec<_> = scripts.names().collect();
-        let message =
-            format!("the model `{}` does not exist; known are: {}", asked.model, known.join(", "));
+        let message = format!("the model `{name}` does not exist; known are: {}", known.join(", "));
         return error(404, &id, "model_not_found", &message);
     };
+    if script.api != api {
+        let message = format!("the model `{name}` is asked at {}, not {path}", script.api.path());
+        return error(404, &id, "not_found", &message);
+    }
     let history = asked.messages.iter().filter(|m| m.role == "assistant").count();
     let Some(reply) = script.reply(history) else {
         return error(500, &id, "no_reply", "the script has no replies");
@@ -83,7 +94,7 @@ pub(crate) fn answer(scripts: &Scripts, path: &str, body: &[u8]) -> Answer {
             status: 200,
             headers: headers("text/event-stream; charset=utf-8", &id),
             length: None,
-            play: Play::new(Performance::Stream(Box::new(stream))),
+            play: Play::new(transit.over(Performance::Stream(Box::new(stream)))),
         };
     }
     let (performance, length) = act::whole(reply, history, &envelope, prompt_tokens);
@@ -91,7 +102,7 @@ pub(crate) fn answer(scripts: &Scripts, path: &str, body: &[u8]) -> Answer {
         status: 200,
         headers: headers("application/json", &id),
         length: Some(length),
-        play: Play::new(performance),
+        play: Play::new(transit.over(performance)),
     }
 }
 

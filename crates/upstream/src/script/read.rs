@@ -2,6 +2,7 @@
 
 use std::{ops::Range, time::Duration};
 
+use callgate_wire::Api;
 use serde::Deserialize;
 use serde_json::Value;
 use toml::Spanned;
@@ -20,6 +21,7 @@ const REPLY_BYTES: u64 = 256 * 1024 * 1024;
 struct RawScript {
     name: Spanned<String>,
     about: String,
+    api: Option<Spanned<String>>,
     dialect: Option<String>,
     commit: Option<Spanned<String>>,
     chunk: Option<usize>,
@@ -146,8 +148,10 @@ impl Reader<'_> {
 
     fn script(&self, raw: RawScript) -> Result<Script, ScriptError> {
         let name = raw.name.get_ref();
-        if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control()) {
-            let what = "`name` is a model name: at least one character, no blanks";
+        if name.is_empty()
+            || name.contains(|c: char| c.is_whitespace() || c.is_control() || c == '?')
+        {
+            let what = "`name` is a model name: at least one character, no blanks, no `?`";
             return Err(self.error(&raw.name.span(), what));
         }
         if let Some(commit) = &raw.commit {
@@ -169,14 +173,28 @@ impl Reader<'_> {
             return Err(self.error(&replies_at, "`replies` is empty; give at least one reply"));
         }
         let replies = replies.into_iter().map(|reply| self.reply(reply, pace));
+        let replies = replies.collect::<Result<Vec<_>, _>>()?;
         Ok(Script {
             about: raw.about,
+            api: self.api(raw.api, &replies)?,
             dialect: raw.dialect,
             commit: raw.commit.map(Spanned::into_inner),
             sample: self.sample(raw.sample)?,
-            replies: replies.collect::<Result<_, _>>()?,
+            replies,
             name: raw.name.into_inner(),
         })
+    }
+
+    /// The API, which must be one that these replies can be written in.
+    fn api(&self, raw: Option<Spanned<String>>, replies: &[Reply]) -> Result<Api, ScriptError> {
+        let Some(name) = raw else { return Ok(Api::Chat) };
+        let at = name.span();
+        let api = name.get_ref().parse().map_err(|what: String| self.error(&at, what))?;
+        if api != Api::Chat && !matches!(replies, [reply] if reply.is_raw()) {
+            let what = format!("a script of `{api}` has one reply, of `raw` steps");
+            return Err(self.error(&at, what));
+        }
+        Ok(api)
     }
 
     fn sample(&self, raw: RawSample) -> Result<Sample, ScriptError> {

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use callgate_upstream::{Provider, Script, ScriptedProvider, Scripts, Timeouts};
+use callgate_wire::Code;
 use serde_json::{Value, json};
 
-use crate::harness::{ask, ask_for, frames, in_process, text};
+use crate::harness::{CHAT, Server, ask, ask_for, frames, in_process, text};
 
 async fn stream(steps: &str) -> String {
     let (body, fault) = ask(&in_process(steps, Timeouts::default()), true).await;
@@ -176,4 +177,45 @@ fn folders_and_duplicates() {
     std::fs::remove_dir_all(&folder).unwrap();
     let message = Scripts::from_folder(&folder).unwrap_err().to_string();
     assert!(message.starts_with("cannot read "), "{message}");
+}
+
+#[tokio::test]
+async fn the_models_name_says_how_the_bytes_arrive() {
+    let server = Server::with_steps("{ text = 'Hello' }").await;
+    for (stream, provider) in [true, false].into_iter().flat_map(|stream| {
+        [
+            (stream, server.provider(Timeouts::default())),
+            (stream, in_process("{ text = 'Hello' }", Timeouts::default())),
+        ]
+    }) {
+        let got = async |model: &str| ask_for(&provider, model, stream, 0).await;
+        // Replies are the same for the same request only, whose text is in their id.
+        let length = got("t?cut=999999").await.0.len();
+        for at in [0, 1, 40, length - 1] {
+            let (body, fault) = got(&format!("t?cut={at}")).await;
+            assert_eq!(body.len(), at);
+            assert_eq!(fault.map(|fault| fault.code), Some(Code::UpstreamEndedEarly));
+        }
+        let (body, fault) = got("t?pieces=3&seed=5").await;
+        assert_eq!((body.len(), fault), (length, None));
+        if stream {
+            let (body, fault) = got("t?end=40").await;
+            assert_eq!((body.len(), fault), (40, None));
+        }
+        let fault = provider.send(CHAT, br#"{"model":"t?speed=9"}"#.to_vec(), true).await;
+        assert!(fault.unwrap_err().message.contains("`speed=9` behind the `?`"));
+    }
+}
+
+#[tokio::test]
+async fn a_script_is_asked_at_its_own_api() {
+    let toml = "name = 't'\nabout = ''\napi = 'messages'\n[[replies]]\nsteps = [{ raw = 'a' }, { end = true }]\n";
+    let mut scripts = Scripts::default();
+    scripts.add(Script::parse(toml).unwrap()).unwrap();
+    let provider: Provider = ScriptedProvider::new(scripts, Timeouts::default()).into();
+    let body = || br#"{"model":"t","stream":true}"#.to_vec();
+    let mut response = provider.send("/messages", body(), true).await.unwrap();
+    assert_eq!(response.body.next().await.unwrap().unwrap(), "a");
+    let fault = provider.send(CHAT, body(), true).await.unwrap_err();
+    assert!(fault.message.contains("is asked at /messages, not /chat/completions"), "{fault}");
 }

@@ -81,12 +81,24 @@ fn complaints_name_the_line_and_what_to_do() {
     let lines = "\n{ text = 'a' },\n{ text = 'b', cut = true },\n";
     check(&steps(lines), Err("script, line 6: a step does one thing, not text and cut"));
     check(
+        "name = 'a?b'\nabout = ''\nreplies = []",
+        Err("script, line 1: `name` is a model name: at least one character, no blanks, no `?`"),
+    );
+    check(
         "name = 'a b'\nabout = ''\nreplies = []",
-        Err("script, line 1: `name` is a model name: at least one character, no blanks"),
+        Err("script, line 1: `name` is a model name: at least one character, no blanks, no `?`"),
     );
     check(
         "name = 'a'\nabout = ''\nreplies = []",
         Err("script, line 3: `replies` is empty; give at least one reply"),
+    );
+    check(
+        "name = 'a'\nabout = ''\napi = 'massages'\n[[replies]]\nsteps = []",
+        Err("script, line 3: unknown wire `massages`; known are: chat, responses, messages"),
+    );
+    check(
+        "name = 'a'\nabout = ''\napi = 'messages'\n[[replies]]\nsteps = [{ text = 'a' }]",
+        Err("script, line 3: a script of `messages` has one reply, of `raw` steps"),
     );
     let message = Script::parse(&steps("{ txet = 'a' }")).unwrap_err().to_string();
     assert!(message.starts_with("script, line 4: unknown field `txet`"), "{message}");
