@@ -137,6 +137,8 @@ fn node(workspace: &Workspace, plan: &Plan, binary: &Path) -> Result<()> {
     node.arg(format!("--test-timeout={seconds}000"));
     if let Some(filter) = &plan.filter {
         node.arg(format!("--test-name-pattern={filter}"));
+        // A file of which no test runs starts its servers all the same, and never ends them.
+        node.arg("--test-force-exit");
     }
     node.args(&files);
     environment(&mut node, plan, binary);
