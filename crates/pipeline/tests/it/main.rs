@@ -10,6 +10,7 @@ mod custom;
 mod drive;
 mod faults;
 mod laws;
+mod matrix;
 mod native;
 mod pairs;
 mod policies;
