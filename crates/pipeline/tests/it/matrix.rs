@@ -1,5 +1,5 @@
 //! The matrix of what crosses: every element of a request, from clients of each API to providers of
-//! each. The table in the docs is what this measures.
+//! each, and every element of a reply back. The tables in the docs are what this measures.
 //!
 //! An element is a request's members beside a plain request's, with words that stand for it. It has
 //! arrived if they are in what the provider is sent. What has not arrived must be refused or be in
@@ -8,14 +8,13 @@
 use std::{fmt::Write as _, fs, path::Path};
 
 use callgate_dialect::Language;
-use callgate_pipeline::{Admitted, Policy, Upstream};
+use callgate_pipeline::{Admitted, BodyEnd, Policy, Reply, Upstream};
 use callgate_wire::{Api, loss};
 use serde_json::{Map, Value, json};
 
-const MARK: &str = "<!-- made by crates/pipeline/tests/it/matrix.rs -->\n";
 const END: &str = "<!-- end -->\n";
 
-/// An element of a request.
+/// An element of a request or of a reply.
 struct Element {
     name: String,
     members: Map<String, Value>,
@@ -23,12 +22,7 @@ struct Element {
     words: Vec<String>,
 }
 
-fn elements(api: Api) -> Vec<Element> {
-    let json = match api {
-        Api::Chat => include_str!("matrix/chat.json"),
-        Api::Responses => include_str!("matrix/responses.json"),
-        Api::Messages => include_str!("matrix/messages.json"),
-    };
+fn elements(json: &str) -> Vec<Element> {
     let rows: Vec<Vec<Value>> = serde_json::from_str(json).unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     rows.iter()
@@ -38,6 +32,22 @@ fn elements(api: Api) -> Vec<Element> {
             words: row[2..].iter().map(text).collect(),
         })
         .collect()
+}
+
+const fn of_requests(api: Api) -> &'static str {
+    match api {
+        Api::Chat => include_str!("matrix/request/chat.json"),
+        Api::Responses => include_str!("matrix/request/responses.json"),
+        Api::Messages => include_str!("matrix/request/messages.json"),
+    }
+}
+
+const fn of_replies(api: Api) -> &'static str {
+    match api {
+        Api::Chat => include_str!("matrix/reply/chat.json"),
+        Api::Responses => include_str!("matrix/reply/responses.json"),
+        Api::Messages => include_str!("matrix/reply/messages.json"),
+    }
 }
 
 /// A request of an API with nothing in it.
@@ -105,16 +115,84 @@ fn cell(client: Api, element: &Element, provider: Api, dialect: Option<Language>
     }
 }
 
-fn table() -> String {
+/// A reply of an API with this in it.
+fn reply(api: Api, element: &Element) -> Value {
+    let mut reply = match api {
+        Api::Chat => {
+            let mut choice = element.members.clone();
+            choice.insert("index".to_owned(), json!(0));
+            return json!({
+                "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m",
+                "choices": [choice],
+                "usage": { "prompt_tokens": 4711, "completion_tokens": 4243, "total_tokens": 8954 },
+            });
+        }
+        Api::Responses => json!({
+            "id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed",
+            "usage": { "input_tokens": 4711, "output_tokens": 4243, "total_tokens": 8954 },
+        }),
+        Api::Messages => json!({
+            "id": "msg_1", "type": "message", "role": "assistant", "model": "m",
+            "usage": { "input_tokens": 4711, "output_tokens": 4243 },
+        }),
+    };
+    reply.as_object_mut().unwrap().extend(element.members.clone());
+    reply
+}
+
+/// The end of a reply in a client's words, by its sort.
+fn end(sort: &str, api: Api) -> &'static str {
+    let ends = match sort {
+        "{tool end}" => [r#""tool_calls""#, r#""completed""#, r#""tool_use""#],
+        "{limit end}" => [r#""length""#, r#""max_output_tokens""#, r#""max_tokens""#],
+        "{filter end}" => [r#""content_filter""#, r#""content_filter""#, r#""refusal""#],
+        other => panic!("{other}"),
+    };
+    ends[api as usize]
+}
+
+/// What becomes of an element of a reply.
+fn returned(client: Api, element: &Element, provider: Api) -> String {
+    let mut request = plain(client);
+    let schema = json!({ "type": "object" });
+    let tool = match client {
+        Api::Chat => {
+            json!({ "type": "function", "function": { "name": "read", "parameters": schema } })
+        }
+        Api::Responses => json!({ "type": "function", "name": "read", "parameters": schema }),
+        Api::Messages => json!({ "name": "read", "input_schema": schema }),
+    };
+    request.insert("tools".to_owned(), json!([tool]));
+    let admitted = Admitted::new(client, &serde_json::to_vec(&request).unwrap()).unwrap();
+    let target = Upstream { api: provider, model: "m" };
+    let mut turn = admitted.turn(target, &Policy::default(), 1);
+    let sent = reply(provider, element).to_string();
+    let mut out = Vec::new();
+    turn.push(sent.as_bytes(), &mut out);
+    turn.end(BodyEnd::Complete, &mut out);
+    if let Reply::Failed(fault) = turn.reply() {
+        return format!("`{}`", fault.code);
+    }
+    let got = String::from_utf8(out).unwrap();
+    let has = |word: &String| match word.starts_with('{') {
+        true => got.contains(end(word, client)),
+        false => got.contains(word),
+    };
+    let is_same = client == provider
+        && serde_json::from_str::<Value>(&got).unwrap() == reply(provider, element);
+    match element.words.iter().filter(|word| has(word)).count() {
+        count if count < element.words.len() => "not carried",
+        _ if is_same => "same",
+        _ => "carried",
+    }
+    .to_owned()
+}
+
+fn requests() -> String {
     let mut out = String::new();
     for client in Api::ALL {
-        writeln!(out, "\n### A client of `{client}`\n").unwrap();
-        out.push_str("| element |");
-        for provider in Api::ALL {
-            write!(out, " {provider} |").unwrap();
-        }
-        out.push_str(" chat, in `xml` |\n|---|---|---|---|---|\n");
-        for element in elements(client) {
+        head(&mut out, &format!("A client of `{client}`"), "chat, in `xml` |");
+        for element in elements(of_requests(client)) {
             write!(out, "| {} |", element.name).unwrap();
             for provider in Api::ALL {
                 write!(out, " {} |", cell(client, &element, provider, None)).unwrap();
@@ -122,25 +200,59 @@ fn table() -> String {
             writeln!(out, " {} |", cell(client, &element, Api::Chat, Some(Language::Xml))).unwrap();
         }
     }
-    out
+    out + "\n"
 }
 
-#[test]
-fn what_crosses_is_what_the_documentation_says() {
-    assert_eq!(loss::HEADER, "x-callgate-loss");
+fn replies() -> String {
+    let mut out = String::new();
+    for provider in Api::ALL {
+        head(&mut out, &format!("A provider of `{provider}`"), "");
+        for element in elements(of_replies(provider)) {
+            write!(out, "| {} |", element.name).unwrap();
+            for client in Api::ALL {
+                write!(out, " {} |", returned(client, &element, provider)).unwrap();
+            }
+            out.push('\n');
+        }
+    }
+    out + "\n"
+}
+
+fn head(out: &mut String, title: &str, more: &str) {
+    writeln!(out, "\n#### {title}\n").unwrap();
+    out.push_str("| element |");
+    for api in Api::ALL {
+        write!(out, " {api} |").unwrap();
+    }
+    let columns = 4 + usize::from(!more.is_empty());
+    writeln!(out, "{}{more}\n|{}", if more.is_empty() { "" } else { " " }, "---|".repeat(columns))
+        .unwrap();
+}
+
+/// Holds a part of the docs to what was measured.
+fn hold(mark: &str, table: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/wires.md");
     let known = fs::read_to_string(&path).unwrap();
-    let (before, rest) = known.split_once(MARK).unwrap();
+    let mark = format!("<!-- {mark}, made by crates/pipeline/tests/it/matrix.rs -->\n");
+    let (before, rest) = known.split_once(&mark).unwrap();
     let (known_table, behind) = rest.split_once(END).unwrap();
-    let table = table() + "\n";
-    let gone: Vec<_> = table.lines().filter(|line| line.contains("GONE")).collect();
-    assert!(gone.is_empty(), "nothing is told of:\n{}", gone.join("\n"));
     if std::env::var_os("CALLGATE_BLESS").is_some() {
-        fs::write(&path, format!("{before}{MARK}{table}{END}{behind}")).unwrap();
+        fs::write(&path, format!("{before}{mark}{table}{END}{behind}")).unwrap();
         return;
     }
     for (found, known) in table.lines().zip(known_table.lines()) {
         assert_eq!(found, known, "docs/wires.md; CALLGATE_BLESS=1 writes it");
     }
     assert_eq!(table.lines().count(), known_table.lines().count(), "rows of docs/wires.md");
+}
+
+#[test]
+fn what_crosses_is_what_the_documentation_says() {
+    assert_eq!(loss::HEADER, "x-callgate-loss");
+    let requests = requests();
+    let gone: Vec<_> = requests.lines().filter(|line| line.contains("GONE")).collect();
+    assert!(gone.is_empty(), "nothing is told of:\n{}", gone.join("\n"));
+    // One after the other: both are in one file.
+    hold("requests", &requests);
+    hold("replies", &replies());
 }
