@@ -210,7 +210,7 @@ impl Admitted {
             Decode::new(target.api, Decoder::new(target.api, tools), passing),
             Govern::new(contract.clone(), policy, harvests),
             Orchestrate::new(policy, self.choice.clone()),
-            Finalize::new(self.ids.clone()),
+            Finalize::new(self.ids.clone(), !is_native),
             Remap::new(self.model(), is_renamed, contract, apis, framing, now),
             Encode::new(Encoder::new(self.api(), framing, shape, include_usage), framing),
         )

@@ -44,15 +44,26 @@ pub(crate) enum Event {
 pub(crate) struct Finalize {
     /// Ids of the conversation so far.
     ids: HashSet<String>,
+    /// The client's API is not the provider's: what that alone has does not reach the client.
+    is_foreign: bool,
     calls: usize,
     is_visible: bool,
+    /// Content has come that does not reach the client.
+    has_lost: bool,
     /// Frames that only open the reply; `None` once something has come of it.
     opening: Option<Vec<Finalized>>,
 }
 
 impl Finalize {
-    pub(crate) fn new(ids: HashSet<String>) -> Self {
-        Self { ids, calls: 0, is_visible: false, opening: Some(Vec::new()) }
+    pub(crate) fn new(ids: HashSet<String>, is_foreign: bool) -> Self {
+        Self {
+            ids,
+            is_foreign,
+            calls: 0,
+            is_visible: false,
+            has_lost: false,
+            opening: Some(Vec::new()),
+        }
     }
 
     /// Takes one event of the decided turn.
@@ -66,7 +77,10 @@ impl Finalize {
             In::Start(opening) => self.opens(Finalized(Event::Start(opening)), out),
             In::Content(content) => {
                 let weight = content.weight();
-                self.is_visible |= weight.visible;
+                match self.is_foreign && matches!(content, Content::Vendor(_)) {
+                    true => self.has_lost |= weight.visible,
+                    false => self.is_visible |= weight.visible,
+                }
                 if weight.any {
                     self.begin(out);
                 }
@@ -116,9 +130,12 @@ impl Finalize {
                 record.problems.push(Problem::NoCall);
                 return Event::Failed(Problem::NoCall);
             }
-            Ending::Finished(Finish::Stop) if !self.is_visible => {
-                record.problems.push(Problem::Empty);
-                return Event::Failed(Problem::Empty);
+            Ending::Finished(finish)
+                if !self.is_visible && (finish == Finish::Stop || self.has_lost) =>
+            {
+                let problem = Problem::Empty { has_lost: self.has_lost };
+                record.problems.push(problem.clone());
+                return Event::Failed(problem);
             }
             Ending::Finished(finish) => finish,
         };

@@ -162,7 +162,13 @@ impl Remap {
                 }
             }
             Problem::Upstream(fault) => fault,
-            Problem::Empty => Fault::new(
+            Problem::Empty { has_lost: true } => Fault::new(
+                Code::EmptyAssistantResponse,
+                "The model ended its turn with nothing but content that exists in the provider's \
+                 API only, such as a search of its own. Ask by that API, or without its tools.",
+            )
+            .detail("cause", "UNSUPPORTED_FEATURE"),
+            Problem::Empty { has_lost: false } => Fault::new(
                 Code::EmptyAssistantResponse,
                 "The model ended its turn without text, call or refusal. Send the request again.",
             ),

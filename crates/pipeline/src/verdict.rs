@@ -68,7 +68,10 @@ pub enum Problem {
     /// The provider's fault.
     Upstream(Fault),
     /// Nothing came.
-    Empty,
+    Empty {
+        /// Something did, that exists in the provider's API only.
+        has_lost: bool,
+    },
     /// The provider said that it called a tool, and called none.
     NoCall,
 }

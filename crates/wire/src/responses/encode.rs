@@ -149,6 +149,9 @@ impl Encoder {
             }
             ReplyEvent::Annotation(value) => {
                 let json = raw::one_line(value.get());
+                if !is_annotation(&json) {
+                    return;
+                }
                 self.item(true, out);
                 let Self { open, log, .. } = self;
                 if let Some(open) = open.last_mut() {
@@ -353,4 +356,13 @@ impl Encoder {
             .collect();
         format!("{prefix}_{id}_{index}")
     }
+}
+
+/// Whether this is a source as this API names them. Clients read the members of its type unasked, so
+/// another API's does not pass.
+fn is_annotation(json: &str) -> bool {
+    raw::Object::parse(json).is_ok_and(|object| {
+        let kind = object.get("type").unwrap_or_default();
+        kind.ends_with("citation\"") || kind == "\"file_path\""
+    })
 }
