@@ -2,7 +2,7 @@
 //!
 //! It quotes little: a provider's text is somebody else's and may be long.
 
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use super::view::{Chunk, Error, is_string, word};
 use crate::{Code, Fault};
@@ -69,6 +69,12 @@ pub(crate) fn provider_error(raw: &RawValue) -> Fault {
     error_fault(&view, raw)
 }
 
+/// The same in OpenAI's words: an error that came without a status has the one that its code stands
+/// for.
+pub(crate) fn reported(raw: &RawValue) -> Fault {
+    with_status(provider_error(raw))
+}
+
 /// The fault for a chunk that is an error object itself.
 pub(crate) fn flat_error(chunk: &Chunk<'_>) -> Fault {
     let mut view = Error::default();
@@ -82,7 +88,7 @@ pub(crate) fn flat_error(chunk: &Chunk<'_>) -> Fault {
             _ => {}
         }
     }
-    error_fault(&view, whole.unwrap_or(RawValue::NULL))
+    with_status(error_fault(&view, whole.unwrap_or(RawValue::NULL)))
 }
 
 fn error_fault(error: &Error<'_>, raw: &RawValue) -> Fault {
@@ -101,4 +107,34 @@ fn error_fault(error: &Error<'_>, raw: &RawValue) -> Fault {
         }
     }
     fault
+}
+
+fn with_status(mut fault: Fault) -> Fault {
+    if fault.upstream_status.is_none() {
+        let word = |name| fault.detail.get(name).and_then(|word: &Value| word.as_str());
+        fault.upstream_status = word("upstream_code")
+            .and_then(status)
+            .or_else(|| word("upstream_type").and_then(status));
+    }
+    fault
+}
+
+/// The status of an error that came without one.
+fn status(code: &str) -> Option<u16> {
+    Some(match code {
+        "rate_limit_exceeded"
+        | "rate_limit_error"
+        | "insufficient_quota"
+        | "usage_limit_reached" => 429,
+        "context_length_exceeded"
+        | "invalid_prompt"
+        | "invalid_request_error"
+        | "bio_policy"
+        | "misalignment_policy_violation"
+        | "data_residency_mismatch" => 400,
+        "server_error" | "api_error" => 500,
+        "server_is_overloaded" | "slow_down" | "overloaded_error" | "overloaded" => 503,
+        code if code.contains("image") && !code.starts_with("failed_to") => 400,
+        _ => return None,
+    })
 }

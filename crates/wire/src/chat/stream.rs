@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{
     calls::{Arguments, Calls, Piece},
-    error::{flat_error, parse, protocol, provider_error, snippet},
+    error::{flat_error, parse, protocol, reported, snippet},
     view::{Call, Choice, Chunk, ContentPart, Delta, Usage as UsageView, count, is_string, word},
 };
 use crate::{Fault, Finish, TurnEvent, Usage, escape::Unescape};
@@ -86,7 +86,7 @@ impl Decoder {
         out: &mut Vec<TurnEvent>,
     ) -> Result<(), Fault> {
         if let Some(error) = chunk.error {
-            return Err(provider_error(error));
+            return Err(reported(error));
         }
         if word(chunk.object).as_deref() == Some("error") {
             return Err(flat_error(&chunk));
@@ -124,7 +124,7 @@ impl Decoder {
         out: &mut Vec<TurnEvent>,
     ) -> Result<(), Fault> {
         if let Some(error) = choice.error {
-            return Err(provider_error(error));
+            return Err(reported(error));
         }
         let index = choice.index.map_or("0", RawValue::get);
         if index != "0" {

@@ -7,12 +7,9 @@
 use serde_json::{Value, value::RawValue};
 
 use super::view::Event;
-use crate::{
-    Fault,
-    chat::{error::provider_error, view::word},
-};
+use crate::{Fault, chat::view::word};
 
-pub(super) use crate::chat::error::object as parse;
+pub(super) use crate::chat::error::{object as parse, reported};
 
 /// The body of an answer that is nothing but this fault. Without a word of the provider's, its `code`
 /// is the fault's.
@@ -45,18 +42,6 @@ fn word_of(fault: &Fault) -> Option<&str> {
     code.bytes().any(|byte| byte.is_ascii_lowercase()).then_some(code)
 }
 
-/// The fault for an `error` member, with the status that its code stands for.
-pub(super) fn reported(raw: &RawValue) -> Fault {
-    let mut fault = provider_error(raw);
-    if fault.upstream_status.is_none() {
-        let word = |name| fault.detail.get(name).and_then(|word: &Value| word.as_str());
-        fault.upstream_status = word("upstream_code")
-            .and_then(status)
-            .or_else(|| word("upstream_type").and_then(status));
-    }
-    fault
-}
-
 /// The fault for an `error` event, whose members stand in an object or beside its type.
 pub(super) fn error_event(raw: &RawValue, event: &Event<'_>) -> Fault {
     match event.error.filter(|error| error.get().starts_with(['{', '"'])) {
@@ -70,26 +55,6 @@ pub(super) fn error_event(raw: &RawValue, event: &Event<'_>) -> Fault {
             fault
         }
     }
-}
-
-/// The status of an error that came without one.
-fn status(code: &str) -> Option<u16> {
-    Some(match code {
-        "rate_limit_exceeded"
-        | "rate_limit_error"
-        | "insufficient_quota"
-        | "usage_limit_reached" => 429,
-        "context_length_exceeded"
-        | "invalid_prompt"
-        | "invalid_request_error"
-        | "bio_policy"
-        | "misalignment_policy_violation"
-        | "data_residency_mismatch" => 400,
-        "server_error" | "api_error" => 500,
-        "server_is_overloaded" | "slow_down" | "overloaded_error" | "overloaded" => 503,
-        code if code.contains("image") && !code.starts_with("failed_to") => 400,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]
