@@ -60,6 +60,7 @@ def test_a_conversation_goes_on_by_id(keeper, provider, mark, stream):
         **request,
     )
     assert second.error is None and second.text == "It is 21 degrees in Z\u00fcrich."
+    assert second.response.previous_response_id == first.response.id
     sent = json.dumps(provider.requests(mark)[-1], ensure_ascii=False)
     assert mark in sent and call.call_id in sent and "clear < cloudy & \U0001f324" in sent
     third = turn_of(api, stream, previous_response_id=second.response.id, input="Thanks.", **request)

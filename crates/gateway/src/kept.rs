@@ -34,6 +34,23 @@ impl fmt::Debug for Kept {
     }
 }
 
+/// A request with what is kept for it.
+#[derive(Default)]
+pub(crate) struct Joined {
+    /// The body, with the whole conversation in it.
+    pub(crate) body: Bytes,
+    /// The kept reply that it continues, which is no longer in the body.
+    pub(crate) continues: Option<String>,
+    /// What is to be kept of it; nothing if it says so.
+    pub(crate) keeping: Option<Keeping>,
+}
+
+impl From<Bytes> for Joined {
+    fn from(body: Bytes) -> Self {
+        Self { body, ..Self::default() }
+    }
+}
+
 /// What is kept of a request until its reply is there.
 #[derive(Clone)]
 pub(crate) struct Keeping {
@@ -65,14 +82,14 @@ impl Kept {
 
     /// A request's body with the conversation that it continues in front of its input, and what is
     /// to be kept of it. An id that is not kept here stays: it may be the provider's.
-    pub(crate) async fn joined(&self, body: Bytes) -> Result<(Bytes, Option<Keeping>), Fault> {
-        let Some(store) = &self.0 else { return Ok((body, None)) };
+    pub(crate) async fn joined(&self, body: Bytes) -> Result<Joined, Fault> {
+        let Some(store) = &self.0 else { return Ok(body.into()) };
         // What cannot be read is refused with its reason where requests are read.
-        let Ok(text) = std::str::from_utf8(&body) else { return Ok((body, None)) };
-        let Ok(object) = raw::Object::parse(text) else { return Ok((body, None)) };
+        let Ok(text) = std::str::from_utf8(&body) else { return Ok(body.into()) };
+        let Ok(object) = raw::Object::parse(text) else { return Ok(body.into()) };
         let string = |name| -> Option<String> { serde_json::from_str(object.get(name)?).ok() };
         let input = object.get("input").filter(|input| *input != "null").unwrap_or("[]");
-        let Ok(input_items) = store::items(input) else { return Ok((body, None)) };
+        let Ok(input_items) = store::items(input) else { return Ok(body.into()) };
         let previous_response_id = string("previous_response_id");
         let keeping = (object.get("store") != Some("false")).then(|| Keeping {
             store: Arc::clone(store),
@@ -80,10 +97,14 @@ impl Kept {
             model: string("model").unwrap_or_default(),
             input_items: input_items.clone(),
         });
-        let Some(id) = previous_response_id else { return Ok((body, keeping)) };
+        let Some(id) = previous_response_id else {
+            return Ok(Joined { body, continues: None, keeping });
+        };
         let chain = match store.chain(&OWNER, &id, now_ms()).await {
             Ok(chain) => chain,
-            Err(store::Error::NotFound { .. }) => return Ok((body, keeping)),
+            Err(store::Error::NotFound { .. }) => {
+                return Ok(Joined { body, continues: None, keeping });
+            }
             Err(error) => return Err(fault(&error).param("previous_response_id")),
         };
         let input = store::continuation(&chain, &input_items)
@@ -95,7 +116,7 @@ impl Kept {
         let joined = raw::edit(text, &edits).map_err(|error| {
             Fault::new(Code::RequestInvalid, format!("The body cannot be read as JSON: {error}."))
         })?;
-        Ok((Bytes::from(joined), keeping))
+        Ok(Joined { body: Bytes::from(joined), continues: Some(id), keeping })
     }
 
     /// A kept reply's JSON.

@@ -37,7 +37,7 @@ use tokio::net::TcpListener;
 use crate::{
     Config, ConfigError, Routes, answer, count,
     drive::{Drive, Step},
-    kept::{Keeping, Kept},
+    kept::{Joined, Keeping, Kept},
 };
 
 /// A client that does not finish its headers in this time is gone.
@@ -312,14 +312,16 @@ async fn turn(shared: &Shared, api: Api, request: Request<Body>) -> Response<Bod
         Ok(body) => body,
         Err(response) => return response,
     };
-    let (body, keeping) = match api {
+    let joined = match api {
         Api::Responses => match shared.kept.joined(body).await {
             Ok(joined) => joined,
             Err(fault) => return answer::fault(api, &fault),
         },
-        Api::Chat | Api::Messages => (body, None),
+        Api::Chat | Api::Messages => body.into(),
     };
-    match begin(&live, api, &head.headers, &body) {
+    let begun = begin(&live, api, &head.headers, &joined);
+    let keeping = joined.keeping;
+    match begun {
         Ok((drive, true)) => stream(api, drive, keeping, live.keep_alive).await,
         Ok((drive, false)) => whole(api, drive, keeping, live.keep_alive).await,
         Err(fault) => answer::fault(api, &fault),
@@ -360,8 +362,16 @@ async fn count_tokens(State(shared): State<Arc<Shared>>, request: Request<Body>)
 }
 
 /// Admits a request and sends it on. Also says whether the client wants a stream.
-fn begin(live: &Live, api: Api, headers: &HeaderMap, body: &[u8]) -> Result<(Drive, bool), Fault> {
-    let admitted = Admitted::new(api, body)?;
+fn begin(
+    live: &Live,
+    api: Api,
+    headers: &HeaderMap,
+    joined: &Joined,
+) -> Result<(Drive, bool), Fault> {
+    let mut admitted = Admitted::new(api, &joined.body)?;
+    if let Some(id) = &joined.continues {
+        admitted.continues(id);
+    }
     let route = live.routes.find(admitted.model())?;
     let stream = admitted.stream();
     let headers = passed_on(headers);

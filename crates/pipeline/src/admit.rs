@@ -99,6 +99,11 @@ impl Admitted {
         self.incoming.request.stream
     }
 
+    /// The request continues a kept reply, whose conversation is in it. Its own reply says so.
+    pub fn continues(&mut self, id: &str) {
+        self.incoming.shape.echo.set("previous_response_id", &serde_json::json!(id).to_string());
+    }
+
     /// What the request asks of kept replies.
     #[must_use]
     pub fn kept(&self) -> &Kept {

@@ -81,6 +81,8 @@ fn chat() -> Vec<Row> {
     let missing = chunk(&call(None, Some("a"), Some("now"), "{}"), None);
     let last = chunk(&call(Some(0), Some("a"), Some("now"), "{}"), Some("tool_calls"));
     let error = frame(&json!({ "error": { "message": "Broken inside.", "type": "server_error" } }));
+    let overflow =
+        frame(&json!({ "error": { "message": "Too long.", "code": "context_length_exceeded" } }));
     let done = "data: [DONE]\n\n";
     let json = |body: Value| Act::Answer {
         status: 200,
@@ -118,6 +120,11 @@ fn chat() -> Vec<Row> {
         row("no answer", Act::Mute, false),
         row("an empty stream", Act::Stream(Vec::new()), false),
         row("an error event first", Act::Stream(bytes(&[&error])), false),
+        row(
+            "`context_length_exceeded` as the first event",
+            Act::Stream(bytes(&[&overflow])),
+            false,
+        ),
         row("an error event in text", Act::Stream(bytes(&[&role, &text, &error])), false),
         row("an error event in a call", Act::Stream(bytes(&[&role, &opened, &error])), false),
         row("only the opening, then the end", Act::Stream(bytes(&[&role])), false),
