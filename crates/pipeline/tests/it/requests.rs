@@ -363,3 +363,44 @@ fn broken_arguments_are_marked_for_servers_that_read_them() {
         assert_eq!(body["messages"][1]["x"].is_null(), client != Api::Chat);
     }
 }
+
+/// Providers refuse anything between a call and its results. What a client has put there comes behind.
+#[test]
+fn results_follow_their_calls() {
+    let chat = json!({ "model": "m", "max_tokens": 9, "messages": [
+        { "role": "user", "content": "Go." },
+        { "role": "assistant", "tool_calls": [
+            { "id": "call_1", "type": "function", "function": { "name": "now", "arguments": "{}" } },
+            { "id": "call_2", "type": "function", "function": { "name": "now", "arguments": "{}" } } ] },
+        { "role": "tool", "tool_call_id": "call_1", "content": "one" },
+        { "role": "system", "content": "Between." },
+        { "role": "tool", "tool_call_id": "call_2", "content": "two" },
+        { "role": "user", "content": "On." },
+    ] });
+    let responses = json!({ "model": "m", "input": [
+        { "role": "user", "content": "Go." },
+        { "type": "function_call", "call_id": "call_1", "name": "now", "arguments": "{}" },
+        { "type": "function_call", "call_id": "call_2", "name": "now", "arguments": "{}" },
+        { "type": "function_call_output", "call_id": "call_1", "output": "one" },
+        { "role": "developer", "content": "Between." },
+        { "type": "function_call_output", "call_id": "call_2", "output": "two" },
+        { "role": "user", "content": "On." },
+    ] });
+    for (client, provider, request) in [
+        (Api::Responses, Api::Chat, &responses),
+        (Api::Responses, Api::Messages, &responses),
+        (Api::Chat, Api::Messages, &chat),
+    ] {
+        let admitted = Admitted::new(client, request.to_string().as_bytes()).unwrap();
+        let target = Upstream { api: provider, model: "m" };
+        let sent = admitted.for_target(target, &Policy::default()).unwrap();
+        let sent = String::from_utf8(sent.body).unwrap();
+        let messages = &sent[sent.find("\"messages\"").unwrap()..];
+        let places: Vec<_> = ["one", "two", "Between.", "On."]
+            .map(|word| messages.find(&format!("\"{word}")).or(messages.find(word)))
+            .into_iter()
+            .collect();
+        assert!(places.iter().all(Option::is_some), "{client} over {provider}: {sent}");
+        assert!(places.is_sorted(), "{client} over {provider}: {sent}");
+    }
+}

@@ -4,6 +4,8 @@
 //! to add. Many servers of this API read less than its specification has, so what can be said in an
 //! older way is: content that is text alone is one string, and results hold text alone.
 
+use std::collections::HashSet;
+
 use crate::{
     Api, Format, Media, Part, Places, Request, Role, ToolChoice, ToolDeclaration,
     call_id::{CallIds, Rule},
@@ -30,11 +32,14 @@ pub fn write(
         ids: CallIds::of(Rule::OpenAi, &request.messages),
         losses: &mut losses,
         messages: Vec::new(),
+        open: HashSet::new(),
+        held: Vec::new(),
         moved: Vec::new(),
     };
     for (i, message) in request.messages.iter().enumerate() {
         writer.message(&places.message(i), message.role, &message.parts);
     }
+    writer.answered();
     writer.flush();
     let messages = writer.messages.join(",");
     body.raw("messages", &format!("[{messages}]"));
@@ -126,6 +131,10 @@ struct Writer<'w> {
     ids: CallIds,
     losses: &'w mut Vec<Loss>,
     messages: Vec<String>,
+    /// Calls that no result has answered yet.
+    open: HashSet<String>,
+    /// System messages that wait for those: servers refuse one between a call and its result.
+    held: Vec<Vec<Content>>,
     /// Parts of results that a message of the user has to carry, behind the last result.
     moved: Vec<Content>,
 }
@@ -140,12 +149,22 @@ enum Content {
 impl Writer<'_> {
     fn message(&mut self, path: &str, role: Role, parts: &[Part]) {
         match role {
-            Role::Tool => self.result(path, parts),
+            Role::Tool => {
+                self.result(path, parts);
+                if self.open.is_empty() {
+                    self.answered();
+                }
+            }
             // Models whose template wants alternating roles get one message, not two in a row.
             Role::User => {
+                self.answered();
                 let mut content = std::mem::take(&mut self.moved);
                 content.extend(self.content(path, parts));
                 self.push("user", &content, |_| {});
+            }
+            Role::System if !self.open.is_empty() => {
+                let content = self.content(path, parts);
+                self.held.push(content);
             }
             Role::System => {
                 self.flush();
@@ -153,9 +172,18 @@ impl Writer<'_> {
                 self.push("system", &content, |_| {});
             }
             Role::Assistant => {
+                self.answered();
                 self.flush();
                 self.assistant(path, parts);
             }
+        }
+    }
+
+    /// No result follows for the calls so far.
+    fn answered(&mut self) {
+        self.open.clear();
+        for content in std::mem::take(&mut self.held) {
+            self.push("system", &content, |_| {});
         }
     }
 
@@ -210,6 +238,7 @@ impl Writer<'_> {
                     join(&mut refusal, text);
                 }
                 Part::Call { id, name, arguments } => {
+                    self.open.insert(id.clone());
                     let mut function = Object::default();
                     function.text("name", name).text("arguments", arguments);
                     let mut call = Object::default();
@@ -258,6 +287,7 @@ impl Writer<'_> {
         }) else {
             return;
         };
+        self.open.remove(call_id);
         let id = self.ids.get(call_id).to_owned();
         let (mut texts, mut others) = (Vec::new(), Vec::new());
         for part in self.content(path, parts) {
