@@ -1,15 +1,19 @@
-//! Writes the corpus of the repository as seeds: `cargo run --bin seeds`, then
-//! `cargo +nightly fuzz run dialect`. It runs nothing.
+//! Writes the seeds of every target: `cargo run --bin seeds`, then `cargo +nightly fuzz run NAME`. It
+//! runs nothing. One function serves several targets of the stable driver: the folder is the function's.
 
 use std::{fs, io, path::Path};
 
+use callgate_lab::{corpus, fuzz::Target};
+
 fn main() -> io::Result<()> {
-    let cases =
-        callgate_lab::corpus::load_all(&callgate_lab::corpus::root()).map_err(io::Error::other)?;
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/dialect");
-    fs::create_dir_all(&folder)?;
-    for (i, seed) in callgate_lab::fuzz::seeds(&cases).iter().enumerate() {
-        fs::write(folder.join(format!("{i:04}")), seed)?;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    for target in Target::all() {
+        let folder = folder.join(target.function());
+        fs::create_dir_all(&folder)?;
+        let material = target.material(&corpus::root()).map_err(io::Error::other)?;
+        for (i, seed) in material.seeds.iter().enumerate() {
+            fs::write(folder.join(format!("{target}-{i:04}")), seed)?;
+        }
     }
     Ok(())
 }

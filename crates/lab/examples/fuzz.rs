@@ -1,28 +1,26 @@
 //! Runs one fuzz target for some seconds: `fuzz TARGET [--seconds N] [--seed S] [--findings DIR]`.
 //!
-//! A target is a dialect: mutations of its corpus, under both commit policies, held to the laws. The
-//! mutations and the laws are the library's; this is only the command line. `fuzz --replay FILE` runs
-//! one input again.
+//! Targets, mutations and laws are the library's; this is only the command line. `fuzz TARGET --replay
+//! FILE` runs one input again.
 
 use std::{
     error::Error,
     fs, io,
     path::{Path, PathBuf},
     process::ExitCode,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, OnceLock, PoisonError},
     thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use callgate_dialect::Language;
 use callgate_lab::{
     Broken, corpus,
-    fuzz::{self, HEADER},
+    fuzz::{self, Check, HEADER, Target},
 };
 
 const USAGE: &str = "usage: fuzz TARGET [--seconds N] [--seed S] [--findings DIR]
-       fuzz --list
-       fuzz --replay FILE";
+       fuzz TARGET --replay FILE
+       fuzz --list";
 
 /// An input that runs longer than this counts as one that never ends (law S7).
 const ENDLESS: Duration = Duration::from_secs(20);
@@ -30,8 +28,11 @@ const ENDLESS: Duration = Duration::from_secs(20);
 /// The input that runs now, and since when.
 static RUNNING: Mutex<Option<(Instant, Vec<u8>)>> = Mutex::new(None);
 
+/// What the running target calls; set before the driver starts.
+static CHECK: OnceLock<Check> = OnceLock::new();
+
 struct Plan {
-    language: Language,
+    target: Target,
     seconds: u64,
     seed: u64,
     findings: PathBuf,
@@ -39,7 +40,7 @@ struct Plan {
 
 enum Task {
     List,
-    Replay(PathBuf),
+    Replay(Target, PathBuf),
     Run(Plan),
 }
 
@@ -55,16 +56,13 @@ fn main() -> ExitCode {
 
 fn task(mut args: impl Iterator<Item = String>) -> Result<Task, Box<dyn Error>> {
     let target = args.next().ok_or(USAGE)?;
-    match target.as_str() {
-        "--list" => return Ok(Task::List),
-        "--replay" => {
-            return Ok(Task::Replay(args.next().ok_or("`--replay` needs a file")?.into()));
-        }
-        _ => {}
+    if target == "--list" {
+        return Ok(Task::List);
     }
+    let target: Target = target.parse()?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
     let mut plan = Plan {
-        language: target.parse()?,
+        target,
         seconds: 10,
         seed: now.as_secs() ^ u64::from(now.subsec_nanos()),
         findings: "target/fuzz".into(),
@@ -72,6 +70,7 @@ fn task(mut args: impl Iterator<Item = String>) -> Result<Task, Box<dyn Error>> 
     while let Some(name) = args.next() {
         let value = args.next().ok_or_else(|| format!("`{name}` needs a value\n{USAGE}"))?;
         match name.as_str() {
+            "--replay" => return Ok(Task::Replay(target, value.into())),
             "--seconds" => plan.seconds = value.parse()?,
             "--seed" => plan.seed = value.parse()?,
             "--findings" => plan.findings = value.into(),
@@ -84,14 +83,14 @@ fn task(mut args: impl Iterator<Item = String>) -> Result<Task, Box<dyn Error>> 
 fn perform(task: Task) -> Result<ExitCode, Box<dyn Error>> {
     match task {
         Task::List => {
-            for language in Language::ALL {
-                println!("{language}");
+            for target in Target::all() {
+                println!("{target}");
             }
             Ok(ExitCode::SUCCESS)
         }
-        Task::Replay(path) => {
+        Task::Replay(target, path) => {
             let input = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            match fuzz::dialect(&input) {
+            match target.check()(&input) {
                 Ok(()) => {
                     println!("{}: every law holds", path.display());
                     Ok(ExitCode::SUCCESS)
@@ -107,17 +106,14 @@ fn perform(task: Task) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 fn run(plan: &Plan) -> Result<ExitCode, Box<dyn Error>> {
-    let cases = corpus::load(&corpus::root(), plan.language)?;
-    let mut seeds = fuzz::seeds(&cases);
-    if seeds.is_empty() {
-        seeds = empty(plan.language);
-    }
+    let material = plan.target.material(&corpus::root())?;
+    CHECK.get_or_init(|| plan.target.check());
     // A panic is a finding that the driver reports; while it makes the input smaller there are many.
     std::panic::set_hook(Box::new(|_| {}));
-    let watched = Finding { language: plan.language, seed: plan.seed, folder: &plan.findings };
+    let watched = Finding { target: plan.target, seed: plan.seed, folder: &plan.findings };
+    let time = Duration::from_secs(plan.seconds);
     let stats = thread::scope(|scope| {
-        let driver =
-            scope.spawn(|| fuzz::run(watch, &seeds, Duration::from_secs(plan.seconds), plan.seed));
+        let driver = scope.spawn(|| fuzz::run(watch, &material, time, plan.seed));
         while !driver.is_finished() {
             if let Some(input) = endless() {
                 let message = format!("an input runs longer than {} s", ENDLESS.as_secs());
@@ -135,10 +131,10 @@ fn run(plan: &Plan) -> Result<ExitCode, Box<dyn Error>> {
     let stats = stats.map_err(|_| "the driver itself panicked")?;
     println!(
         "{}: {} inputs, {} bytes, {} seeds, seed {}",
-        plan.language,
+        plan.target,
         stats.runs,
         stats.bytes,
-        seeds.len(),
+        material.seeds.len(),
         plan.seed
     );
     let Some(failure) = stats.failure else { return Ok(ExitCode::SUCCESS) };
@@ -150,7 +146,7 @@ fn run(plan: &Plan) -> Result<ExitCode, Box<dyn Error>> {
 fn watch(input: &[u8]) -> Result<(), Broken> {
     let show = |value| *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = value;
     show(Some((Instant::now(), input.to_vec())));
-    let result = fuzz::dialect(input);
+    let result = CHECK.get().map_or(Ok(()), |check| check(input));
     show(None);
     result
 }
@@ -164,7 +160,7 @@ fn endless() -> Option<Vec<u8>> {
 }
 
 struct Finding<'a> {
-    language: Language,
+    target: Target,
     seed: u64,
     folder: &'a Path,
 }
@@ -172,17 +168,13 @@ struct Finding<'a> {
 impl Finding<'_> {
     fn report(&self, message: &str, input: &[u8]) -> io::Result<()> {
         fs::create_dir_all(self.folder)?;
-        let path = self.folder.join(format!("{}-{}.bin", self.language, self.seed));
+        let path = self.folder.join(format!("{}-{}.bin", self.target, self.seed));
         fs::write(&path, input)?;
         println!("finding: {message}");
-        println!("  stream: {:?}", String::from_utf8_lossy(&input[HEADER.min(input.len())..]));
-        println!("  input kept in {}; run it again with `fuzz --replay FILE`", path.display());
+        let (header, rest) = input.split_at(HEADER.min(input.len()));
+        println!("  header: {header:?}, input: {:?}", String::from_utf8_lossy(rest));
+        let (target, path) = (self.target, path.display());
+        println!("  input kept in {path}; run it again with `fuzz {target} --replay {path}`");
         Ok(())
     }
-}
-
-/// The smallest inputs of a language, for one without a corpus.
-fn empty(language: Language) -> Vec<Vec<u8>> {
-    let place = Language::ALL.iter().position(|l| *l == language).unwrap_or(0);
-    (0..2).map(|commit| vec![(place as u8) << 1 | commit, 0, 7]).collect()
 }

@@ -3,6 +3,7 @@
 //! They speak about events and bytes, not about any dialect's grammar; only the stated bounds of
 //! `pending` know the language. S6 (time) is measured elsewhere; S7 (no panic) is fuzzed.
 
+mod reply;
 mod shape;
 mod sweep;
 
@@ -10,6 +11,7 @@ use std::fmt;
 
 use callgate_dialect::{Commit, End, Language, Options, Parser, Recorded, RecordedEvent, Span};
 
+pub use reply::{Extent, events_well_formed, same_events, weight};
 pub use shape::well_formed;
 pub use sweep::{Sweep, prefixes};
 
@@ -30,6 +32,8 @@ pub enum Law {
     Bounded,
     /// Events pair and nest, ordinals are dense, a started call ends.
     WellFormed,
+    /// What is carried on means what was sent: no call is changed, lost, doubled or made up.
+    Faithful,
 }
 
 /// A law that does not hold.
@@ -52,6 +56,7 @@ impl fmt::Display for Broken {
             Law::Lossless => "S4 lossless",
             Law::Bounded => "S5 bounded",
             Law::WellFormed => "well-formed",
+            Law::Faithful => "faithful",
         };
         match self.prefix {
             Some(bytes) => write!(f, "{law}, after {bytes} bytes: {}", self.message),
@@ -62,7 +67,7 @@ impl fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-fn broken<T>(law: Law, message: impl Into<String>) -> Result<T, Broken> {
+pub(crate) fn broken<T>(law: Law, message: impl Into<String>) -> Result<T, Broken> {
     Err(Broken { law, prefix: None, message: message.into() })
 }
 

@@ -2,9 +2,13 @@
 //!
 //! Only material; which sequences are meaningful is for the parsers and the readings to say.
 
+mod api;
+
 use std::sync::LazyLock;
 
 use callgate_dialect::Language;
+
+pub use api::{SSE, of_api};
 
 /// The alphabet of a language.
 #[must_use]

@@ -2,16 +2,21 @@
 
 use std::time::Duration;
 
-use callgate_lab::{corpus, fuzz};
+use callgate_dialect::Language;
+use callgate_lab::{
+    corpus,
+    fuzz::{self, Target},
+};
 
 #[test]
 fn a_short_fuzzing_run_finds_nothing() {
-    let cases = corpus::load_all(&corpus::root()).unwrap();
-    let seeds = fuzz::seeds(&cases);
-    let stats = fuzz::run(fuzz::dialect, &seeds, Duration::from_secs(2), 1);
-    if let Some(failure) = stats.failure {
-        let shown = String::from_utf8_lossy(&failure.input);
-        panic!("{}\ninput {shown:?}\nbytes {:?}", failure.message, failure.input);
+    for target in Language::ALL.map(Target::Dialect) {
+        let material = target.material(&corpus::root()).unwrap();
+        let stats = fuzz::run(target.check(), &material, Duration::from_millis(250), 1);
+        if let Some(failure) = stats.failure {
+            let shown = String::from_utf8_lossy(&failure.input);
+            panic!("{target}: {}\ninput {shown:?}\nbytes {:?}", failure.message, failure.input);
+        }
+        assert!(stats.runs > 10, "{target}: only {} inputs in the time", stats.runs);
     }
-    assert!(stats.runs > 10, "only {} inputs in the time", stats.runs);
 }
