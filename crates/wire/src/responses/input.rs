@@ -5,7 +5,7 @@
 //! Arguments may be anything, since models and clients produce anything. Items of unknown types
 //! pass as opaque parts; it does not look for what a reference refers to.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use serde_json::value::RawValue;
 
@@ -97,7 +97,14 @@ pub(super) fn messages(
     map: &ToolMap,
     losses: &mut Vec<Loss>,
 ) -> Result<(Vec<Message>, Vec<String>), Fault> {
-    let mut reader = Reader { map, losses, open: None, out: Vec::new(), paths: Vec::new() };
+    let mut reader = Reader {
+        map,
+        losses,
+        open: None,
+        out: Vec::new(),
+        paths: Vec::new(),
+        foreign: HashSet::new(),
+    };
     if let Some(raw) = instructions {
         let path = Path::Member(&Path::Root, "instructions");
         let text = path.string(raw)?;
@@ -122,6 +129,8 @@ struct Reader<'r> {
     out: Vec<Message>,
     /// The path of the first item of each message, the open one too.
     paths: Vec<String>,
+    /// The calls that are not read. What answers them goes with them.
+    foreign: HashSet<String>,
 }
 
 impl Reader<'_> {
@@ -141,7 +150,7 @@ impl Reader<'_> {
                 parts.push(self.call(path, item)?);
                 Role::Assistant
             }
-            "function_call_output" | "custom_tool_call_output" => {
+            "function_call_output" | "custom_tool_call_output" if !self.is_foreign(item) => {
                 parts.push(Part::Result { call_id: call_id(path, item)?, is_error: false });
                 let output_path = Path::Member(path, "output");
                 let raw = output_path.required(item.object.get("output"))?;
@@ -154,12 +163,11 @@ impl Reader<'_> {
                 Role::Tool
             }
             other => {
+                if other.ends_with("_call") {
+                    self.foreign.extend(item.call_id());
+                }
                 if other != "additional_tools" {
-                    self.losses.push(lost(
-                        LossKind::Dropped,
-                        path,
-                        &format!("an item of the type `{other}` exists in the Responses API only"),
-                    ));
+                    self.losses.push(foreign_item(path, item));
                 }
                 let role = match other {
                     "compaction" | "item_reference" | "program" => Role::Assistant,
@@ -177,6 +185,10 @@ impl Reader<'_> {
         unread(path, &item.object, &ITEM, self.losses);
         self.push(path, role, parts, &item.raw);
         Ok(())
+    }
+
+    fn is_foreign(&self, item: &Item<'_>) -> bool {
+        item.call_id().is_some_and(|id| self.foreign.contains(&id))
     }
 
     fn message(
@@ -256,6 +268,24 @@ impl Reader<'_> {
             .map(|origin| self.map.flat(origin.namespace.as_deref(), &origin.name))
             .collect();
         serde_json::json!({ "tools": names }).to_string()
+    }
+}
+
+/// What is lost without an item that this API alone has.
+fn foreign_item(path: &Path<'_>, item: &Item<'_>) -> Loss {
+    match item.kind.as_str() {
+        "item_reference" => {
+            let reason = "it names what another reply left behind, which only its provider keeps";
+            lost(LossKind::Unsupported, path, reason)
+        }
+        "function_call_output" | "custom_tool_call_output" => {
+            let reason = "its call is of a type that exists in the Responses API only";
+            lost(LossKind::Dropped, path, reason)
+        }
+        kind => {
+            let reason = format!("an item of the type `{kind}` exists in the Responses API only");
+            lost(LossKind::Dropped, path, &reason)
+        }
     }
 }
 

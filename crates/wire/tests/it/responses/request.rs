@@ -326,3 +326,28 @@ fn recorded_requests() {
     }
     assert_eq!(count, 30);
 }
+
+/// What another provider cannot know is an error for it; what answers a call that is not carried goes
+/// with that call.
+#[test]
+fn items_of_this_api_alone() {
+    let incoming = read(
+        r#"{"model":"m","input":[{"role":"user","content":"hi"},{"type":"item_reference","id":"msg_9"},
+            {"type":"local_shell_call","call_id":"c1","action":{}},
+            {"type":"function_call_output","call_id":"c1","output":"o"},
+            {"type":"function_call_output","call_id":"c2","output":"o"}]}"#,
+    );
+    let losses: Vec<_> =
+        incoming.losses.iter().map(|loss| (loss.kind, loss.path.as_str())).collect();
+    assert_eq!(
+        losses,
+        [
+            (LossKind::Unsupported, "input[1]"),
+            (LossKind::Dropped, "input[2]"),
+            (LossKind::Dropped, "input[3]"),
+        ]
+    );
+    let results = lines(&incoming);
+    let results: Vec<_> = results.iter().filter(|line| line.contains("result")).collect();
+    assert_eq!(results, ["Tool: result c2 | text o"]);
+}
