@@ -1,7 +1,7 @@
 //! Bodies of the providers' APIs through the codecs: a client's request, a provider's stream, its whole
 //! reply.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use callgate_wire::{
     Api, Code, Part, Request, ToolDeclaration, TurnEvent,
@@ -18,6 +18,9 @@ use crate::{
     law::{self, Extent, Law, broken},
     random::Random,
 };
+
+/// The conversation's member, by API.
+const LIST: [&str; 3] = ["messages", "input", "messages"];
 
 /// What the first byte says is read.
 const KINDS: usize = 3;
@@ -89,7 +92,8 @@ fn request(api: Api, body: &[u8]) -> Result<(), Broken> {
         let outgoing = codec::write(other, request, &incoming.places, "another", &[]);
         let text = String::from_utf8_lossy(&outgoing.body).into_owned();
         let losses = loss::settle(&outgoing.losses);
-        let is_whole = settled.is_ok() && losses.is_ok();
+        // A body for its own API is edited, not written.
+        let is_whole = other != api && settled.is_ok() && losses.is_ok();
         match codec::decode(other, &outgoing.body) {
             Ok(again) if is_whole => {
                 let again = &again.request;
@@ -99,9 +103,6 @@ fn request(api: Api, body: &[u8]) -> Result<(), Broken> {
                         format!("as {other}, another model or framing: {text}"),
                     );
                 }
-                let names = |tools: &[ToolDeclaration]| {
-                    tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>()
-                };
                 if names(&again.tools) != names(&request.tools) {
                     return broken(Law::Faithful, format!("as {other}, other tools: {text}"));
                 }
@@ -109,7 +110,8 @@ fn request(api: Api, body: &[u8]) -> Result<(), Broken> {
                     return broken(Law::Faithful, format!("as {other}, other calls: {text}"));
                 }
             }
-            Err(fault) if is_whole => {
+            // Nothing may be left of a conversation.
+            Err(fault) if is_whole && fault.param.as_deref() != Some(LIST[other as usize]) => {
                 return broken(
                     Law::Faithful,
                     format!("as {other}, it is refused ({fault}): {text}"),
@@ -122,6 +124,11 @@ fn request(api: Api, body: &[u8]) -> Result<(), Broken> {
     rewritten(api, body, &incoming)
 }
 
+/// The names of tools; one that is declared twice is the same tool.
+fn names(tools: &[ToolDeclaration]) -> BTreeSet<&str> {
+    tools.iter().map(|tool| tool.name.as_str()).collect()
+}
+
 /// Names of calls, and arguments that are an object.
 type Calls<'r> = Vec<(&'r str, Option<&'r str>)>;
 
@@ -132,7 +139,7 @@ fn calls(request: &Request) -> Calls<'_> {
     let parts = request.messages.iter().flat_map(|message| &message.parts);
     let call = |part| match part {
         &Part::Call { ref name, ref arguments, .. } => {
-            Some((name.as_str(), Some(arguments.as_str()).filter(is_object)))
+            Some((name.as_str(), Some(arguments.trim()).filter(is_object)))
         }
         _ => None,
     };

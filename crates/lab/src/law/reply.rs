@@ -72,10 +72,8 @@ pub fn events_well_formed(events: &[TurnEvent], extent: Extent) -> Result<(), Br
             | TurnEvent::Extra { .. }
             | TurnEvent::Usage(_) => {}
         }
-        let is_of_a_call =
-            matches!(event, TurnEvent::CallStart { .. } | TurnEvent::CallDelta { .. });
-        if is_finished && is_of_a_call {
-            return misplaced("a call goes on behind the finish");
+        if is_finished && matches!(event, TurnEvent::CallStart { .. }) {
+            return misplaced("a call behind the finish");
         }
     }
     if extent == Extent::Ended && !is_ended {
