@@ -7,6 +7,7 @@
 mod dialect;
 mod driver;
 mod mutate;
+mod pipeline;
 mod seed;
 mod sse;
 mod wire;
@@ -18,6 +19,7 @@ use callgate_wire::Api;
 
 pub use dialect::dialect;
 pub use driver::{Failure, Stats, run};
+pub use pipeline::pipeline;
 pub use sse::sse;
 pub use wire::wire;
 
@@ -39,6 +41,8 @@ pub enum Target {
     Sse,
     /// Requests, streams and whole replies of an API.
     Wire(Api),
+    /// Whole turns of a client of an API.
+    Pipeline(Api),
 }
 
 /// What the driver makes inputs from.
@@ -57,6 +61,7 @@ impl Target {
         let mut all = Language::ALL.map(Self::Dialect).to_vec();
         all.push(Self::Sse);
         all.extend(Api::ALL.map(Self::Wire));
+        all.extend(Api::ALL.map(Self::Pipeline));
         all
     }
 
@@ -67,6 +72,7 @@ impl Target {
             Self::Dialect(_) => dialect,
             Self::Sse => sse,
             Self::Wire(_) => wire,
+            Self::Pipeline(_) => pipeline,
         }
     }
 
@@ -77,6 +83,7 @@ impl Target {
             Self::Dialect(_) => "dialect",
             Self::Sse => "sse",
             Self::Wire(_) => "wire",
+            Self::Pipeline(_) => "pipeline",
         }
     }
 
@@ -94,6 +101,10 @@ impl Target {
             Self::Wire(api) => {
                 Material { seeds: wire::seeds(corpus, api)?, dictionary: token::of_api(api) }
             }
+            Self::Pipeline(client) => Material {
+                seeds: pipeline::seeds(corpus, client)?,
+                dictionary: token::of_any_api(),
+            },
         })
     }
 }
@@ -104,6 +115,7 @@ impl fmt::Display for Target {
             Self::Dialect(language) => write!(f, "{language}"),
             Self::Sse => f.write_str("sse"),
             Self::Wire(api) => write!(f, "wire-{api}"),
+            Self::Pipeline(api) => write!(f, "pipeline-{api}"),
         }
     }
 }

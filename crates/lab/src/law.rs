@@ -6,6 +6,7 @@
 mod reply;
 mod shape;
 mod sweep;
+mod turn;
 
 use std::fmt;
 
@@ -14,6 +15,7 @@ use callgate_dialect::{Commit, End, Language, Options, Parser, Recorded, Recorde
 pub use reply::{Extent, events_well_formed, same_events, weight};
 pub use shape::well_formed;
 pub use sweep::{Sweep, prefixes};
+pub use turn::{end_fits, ended, normalised};
 
 use crate::cut;
 
@@ -72,7 +74,7 @@ pub(crate) fn broken<T>(law: Law, message: impl Into<String>) -> Result<T, Broke
 }
 
 impl Broken {
-    fn after(mut self, bytes: usize) -> Self {
+    pub(crate) fn after(mut self, bytes: usize) -> Self {
         self.prefix.get_or_insert(bytes);
         self
     }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use callgate_dialect::Language;
 
-pub use api::{SSE, of_api};
+pub use api::{SSE, of_any_api, of_api};
 
 /// The alphabet of a language.
 #[must_use]

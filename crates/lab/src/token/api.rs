@@ -1,5 +1,7 @@
 //! The alphabet of the providers' APIs: framing, members with values, whole frames.
 
+use std::sync::LazyLock;
+
 use callgate_wire::Api;
 
 /// The alphabet of an API.
@@ -10,6 +12,16 @@ pub fn of_api(api: Api) -> &'static [&'static str] {
         Api::Responses => RESPONSES,
         Api::Messages => MESSAGES,
     }
+}
+
+/// The alphabets of all APIs, and of the dialects that are most used.
+#[must_use]
+pub fn of_any_api() -> &'static [&'static str] {
+    static ALL: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let apis = Api::ALL.map(of_api).concat();
+        [apis, super::XML[..16].to_vec()].concat()
+    });
+    &ALL
 }
 
 /// Lines, their ends, fields and what is nearly one.
