@@ -321,6 +321,16 @@ impl<'a> Scan<'a> {
     }
 }
 
+/// An object with its type, if it names none itself.
+pub(crate) fn typed(json: &str, kind: &str) -> Option<String> {
+    let object = Object::parse(json).ok()?;
+    if object.get("type").is_some_and(|kind| kind.starts_with('"') && kind != "\"\"") {
+        return None;
+    }
+    let kind = serde_json::json!(kind).to_string();
+    edit(json, &[Edit::Set { name: "type", json: &kind }]).ok()
+}
+
 /// JSON text without line breaks. They can only stand between tokens, where a blank means the same.
 pub(crate) fn one_line(json: &str) -> Cow<'_, str> {
     if memchr2(b'\n', b'\r', json.as_bytes()).is_none() {

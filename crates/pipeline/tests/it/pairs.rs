@@ -315,3 +315,53 @@ fn damaged_bodies_end_well_however_they_are_cut() {
         }
     }
 }
+
+/// Half of a character that nothing completes comes once, also where frames go on as they are.
+#[test]
+fn half_a_character_comes_once() {
+    let half = |text: &str| match text {
+        "chat" => concat!(
+            r#"data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"a\ud83d"},"finish_reason":null}]}"#,
+            "\n\n",
+            r#"data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
+            "\n\ndata: [DONE]\n\n",
+        ),
+        "responses" => concat!(
+            r#"data: {"type":"response.created","response":{"id":"r","model":"m"}}"#,
+            "\n\n",
+            r#"data: {"type":"response.output_text.delta","item_id":"i","output_index":0,"content_index":0,"delta":"a\ud83d"}"#,
+            "\n\n",
+            r#"data: {"type":"response.completed","response":{"status":"completed","output":[]}}"#,
+            "\n\n",
+        ),
+        _ => concat!(
+            r#"data: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":0}}}"#,
+            "\n\n",
+            r#"data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+            "\n\n",
+            r#"data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\ud83d"}}"#,
+            "\n\n",
+            r#"data: {"type":"content_block_stop","index":0}"#,
+            "\n\n",
+            r#"data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":1}}"#,
+            "\n\n",
+            r#"data: {"type":"message_stop"}"#,
+            "\n\n",
+        ),
+    };
+    let scene = scene("half", vec![text("a\u{fffd}"), finish(Finish::Stop)], "stop");
+    for client in Api::ALL {
+        for provider in Api::ALL {
+            for framing in FRAMINGS {
+                let body = half(provider.name()).as_bytes();
+                let seen =
+                    scene.meant.got((client, provider), framing, body, &[], BodyEnd::Complete);
+                assert_eq!(
+                    seen.unwrap().parts,
+                    ["text a\u{fffd}"],
+                    "{client} {framing:?} over {provider}"
+                );
+            }
+        }
+    }
+}

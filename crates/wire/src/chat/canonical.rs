@@ -31,17 +31,25 @@ struct Message<'a> {
     role: Option<&'a RawValue>,
     #[serde(borrow)]
     content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tool_calls: Option<&'a RawValue>,
+    #[serde(borrow)]
+    function_call: Option<&'a RawValue>,
 }
 
 /// Whether every member that clients rely on stands in its place.
 ///
 /// Clients die of a missing index, of a content that is a list, of a reply without a role; some join
-/// a role that is repeated as if it were text.
+/// a role that is repeated as if it were text. Calls are governed, also one that is not told of yet
+/// because its name is still to come.
 #[must_use]
 pub fn is_canonical(json: &str, framing: Framing, is_first: bool) -> bool {
     let Ok(Frame { choices }) = serde_json::from_str::<Frame<'_>>(json) else { return false };
     let is_text = |message: &Message<'_>| {
-        message.content.is_none_or(|content| content.get().starts_with('"'))
+        let has_calls = message.tool_calls.is_some_and(|list| !is_empty(list.get()));
+        !has_calls
+            && message.function_call.is_none()
+            && message.content.is_none_or(|content| content.get().starts_with('"'))
             && message.role.is_none_or(|role| is_first && role.get() == "\"assistant\"")
     };
     match (framing, choices.as_slice()) {
@@ -55,6 +63,10 @@ pub fn is_canonical(json: &str, framing: Framing, is_first: bool) -> bool {
         ) => message.role.is_some() && is_text(message),
         _ => false,
     }
+}
+
+fn is_empty(list: &str) -> bool {
+    list.strip_prefix('[').is_some_and(|list| list.trim_start() == "]")
 }
 
 /// A passed frame, or a whole reply, with the members that are not those of its reply set right.
@@ -104,6 +116,16 @@ mod tests {
         check(r#"{"choices":[{"index":0,"delta":{"role":"model","content":"a"}}]}"#, false);
         check(r#"{"choices":[{"index":0,"delta":{"content":[{"type":"text"}]}}]}"#, false);
         check(r#"{"choices":[{"delta":{"content":"a"}}]}"#, false);
+        check(
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":null,"function_call":null}}]}"#,
+            true,
+        );
+        check(r#"{"choices":[{"index":0,"delta":{"content":"a","tool_calls":[ ]}}]}"#, true);
+        check(
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{"}}]}}]}"#,
+            false,
+        );
+        check(r#"{"choices":[{"index":0,"delta":{"function_call":{"arguments":"{"}}}]}"#, false);
         check(r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"a"}}]}"#, false);
         check(r#"{"choices":[{"index":0,"delta":{}},{"index":0,"delta":{}}]}"#, false);
         check("{}", false);

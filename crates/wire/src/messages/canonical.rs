@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use super::{
     encode::Framing,
+    finish,
     view::{Block, Delta, Event, Reply},
 };
 use crate::chat::view::{count, is_string, word};
@@ -49,7 +50,7 @@ fn is_reply(reply: &Reply<'_>, is_whole: bool) -> bool {
         && reply.usage.is_some()
         && match is_whole {
             true => {
-                word(reply.stop_reason).is_some()
+                word(reply.stop_reason).is_some_and(|reason| finish::is_known(&reason))
                     && content.is_some_and(|blocks| blocks.into_iter().all(is_block))
             }
             false => content.is_some_and(|blocks| blocks.is_empty()),
@@ -133,6 +134,10 @@ mod tests {
         };
         check(reply, true);
         check(&reply.replace(r#""end_turn""#, "null"), false);
+        check(&reply.replace("end_turn", "novel"), false);
+        for reason in ["max_tokens", "stop_sequence", "pause_turn", "refusal"] {
+            check(&reply.replace("end_turn", reason), true);
+        }
         check(&reply.replace(r#","usage":{}"#, ""), false);
         check(&reply.replace(r#""type":"text","#, ""), false);
     }

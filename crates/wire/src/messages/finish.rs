@@ -19,6 +19,11 @@ pub(super) fn says_more(reason: &str) -> bool {
     matches!(reason, "stop_sequence" | "model_context_window_exceeded")
 }
 
+/// Whether a `stop_reason` is one of this API's list, which clients have closed.
+pub(super) fn is_known(reason: &str) -> bool {
+    stop_reason(&finish(reason), false, Some(reason).filter(|word| says_more(word))) == reason
+}
+
 /// The `stop_reason` for the end of a turn. `calls` is whether it made any, `theirs` what the
 /// provider of the same API said where that is more than its meaning.
 pub(super) fn stop_reason<'a>(finish: &'a Finish, calls: bool, theirs: Option<&'a str>) -> &'a str {

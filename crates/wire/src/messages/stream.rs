@@ -149,7 +149,7 @@ impl Decoder {
                 if let Some(delta) = event.delta
                     && !self.blocks.delta(index, delta, out)?
                 {
-                    out.push(tell::kept(VendorKind::Event, raw));
+                    out.push(tell::event(raw, kind));
                 }
             }
             "content_block_stop" => self.blocks.stop(index, out),
@@ -163,7 +163,7 @@ impl Decoder {
                 self.ending(&ending.unwrap_or_default(), &rest, out);
             }
             "message_stop" => self.done(out),
-            _ => out.push(tell::kept(VendorKind::Event, raw)),
+            _ => out.push(tell::event(raw, kind)),
         }
         Ok(())
     }

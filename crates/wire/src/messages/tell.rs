@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::{Api, TurnEvent, Vendor, VendorKind};
+use crate::{Api, TurnEvent, Vendor, VendorKind, raw};
 
 /// A thing of this API alone, from text that is JSON.
 pub(super) fn vendor(kind: VendorKind, json: String) -> TurnEvent {
@@ -13,6 +13,14 @@ pub(super) fn vendor(kind: VendorKind, json: String) -> TurnEvent {
 /// A thing of this API alone, as it came.
 pub(super) fn kept(kind: VendorKind, raw: &RawValue) -> TurnEvent {
     TurnEvent::Vendor(Vendor { api: Api::Messages, kind, value: raw.to_owned() })
+}
+
+/// An event that is not known. Its type may have stood beside it only, as the name of its frame.
+pub(super) fn event(raw: &RawValue, kind: &str) -> TurnEvent {
+    match raw::typed(raw.get(), kind) {
+        Some(json) => vendor(VendorKind::Event, json),
+        None => kept(VendorKind::Event, raw),
+    }
 }
 
 /// More argument text of a call.

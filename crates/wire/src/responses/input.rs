@@ -157,7 +157,9 @@ impl Reader<'_> {
                 content(&output_path, raw, &mut parts, self.losses)?;
                 Role::Tool
             }
-            "tool_search_output" if is_clients(item.object.get("execution")) => {
+            "tool_search_output"
+                if is_clients(item.object.get("execution")) && !self.is_foreign(item) =>
+            {
                 parts.push(Part::Result { call_id: call_id(path, item)?, is_error: false });
                 parts.push(Part::Text(self.found(item)));
                 Role::Tool
@@ -278,7 +280,7 @@ fn foreign_item(path: &Path<'_>, item: &Item<'_>) -> Loss {
             let reason = "it names what another reply left behind, which only its provider keeps";
             lost(LossKind::Unsupported, path, reason)
         }
-        "function_call_output" | "custom_tool_call_output" => {
+        "function_call_output" | "custom_tool_call_output" | "tool_search_output" => {
             let reason = "its call is of a type that exists in the Responses API only";
             lost(LossKind::Dropped, path, reason)
         }

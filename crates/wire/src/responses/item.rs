@@ -66,9 +66,11 @@ impl Items {
     ) -> Result<Kind, Fault> {
         let item = view(raw)?;
         let id = word(item.id);
+        // Some servers give the next message the id of the one before it. A call is opened once.
+        let is_open = |at: &usize| !self.slots[*at].ended || self.slots[*at].is_call();
         let known =
             self.slots.iter().rposition(|slot| id.is_some() && slot.id.as_deref() == id.as_deref());
-        let at = match known {
+        let at = match known.filter(is_open) {
             Some(at) => at,
             None => {
                 let at = self.open(kind(&item), index, id.as_deref())?;
@@ -192,11 +194,15 @@ impl Items {
     ) -> Result<(), Fault> {
         let item = view(raw)?;
         let (kind, id, call_id) = (kind(&item), word(item.id), word(item.call_id));
-        let free = |slot: &&Slot| !slot.is_final && slot.may_be(kind, &item);
+        let of_id =
+            |slot: &Slot| !slot.is_final && id.is_some() && slot.id.as_deref() == id.as_deref();
         let find = |wanted: &dyn Fn(&Slot) -> bool| {
-            self.slots.iter().position(|slot| free(&slot) && wanted(slot))
+            let free = |slot: &Slot| !slot.is_final && slot.may_be(kind, &item);
+            self.slots.iter().position(|slot| free(slot) && wanted(slot))
         };
-        let found = find(&|slot| id.is_some() && slot.id.as_deref() == id.as_deref())
+        // An id says more than a type, which may be missing.
+        let found = find(&of_id)
+            .or_else(|| self.slots.iter().position(of_id))
             .or_else(|| {
                 find(&|slot| call_id.is_some() && slot.call_id.as_deref() == call_id.as_deref())
             })

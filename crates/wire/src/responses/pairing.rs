@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::input::Item;
+use super::{input::Item, tools::is_clients};
 use crate::{Code, Fault};
 
 /// Checks that every result has an earlier call, and every call its result before the user speaks.
@@ -36,7 +36,8 @@ pub(super) fn check(items: &[Item<'_>], continues: bool) -> Result<(), Fault> {
             kind if kind.ends_with("_call") => {
                 known.insert(id);
             }
-            "function_call_output" | "custom_tool_call_output" => {
+            "tool_search_output" if !is_clients(item.object.get("execution")) => {}
+            "function_call_output" | "custom_tool_call_output" | "tool_search_output" => {
                 if !known.contains(&id) && !may_be_stored {
                     return Err(orphan(at, &id));
                 }

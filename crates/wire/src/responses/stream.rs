@@ -141,7 +141,7 @@ impl Decoder {
                 if let Some(item) = event.item
                     && items.added(index, item, out)? == Kind::Opaque
                 {
-                    out.push(tell::event(raw));
+                    out.push(tell::event(raw, kind));
                 }
             }
             "response.output_item.done" => {
@@ -179,7 +179,7 @@ impl Decoder {
                     items.whole(place, (channel, at), text, out)?;
                 }
                 Some((.., None)) => {}
-                None => out.push(tell::event(raw)),
+                None => out.push(tell::event(raw, kind)),
             },
         }
         Ok(())

@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::slot::Channel;
-use crate::{Api, TurnEvent, Vendor, VendorKind, object::Object};
+use crate::{Api, TurnEvent, Vendor, VendorKind, object::Object, raw};
 
 /// More of a text.
 pub(super) fn text(channel: Channel, part: u64, text: String) -> TurnEvent {
@@ -45,9 +45,10 @@ pub(super) fn part(raw: &RawValue) -> TurnEvent {
     vendor(VendorKind::Part, raw.to_owned())
 }
 
-/// An event that is not known.
-pub(super) fn event(raw: &RawValue) -> TurnEvent {
-    vendor(VendorKind::Event, raw.to_owned())
+/// An event that is not known. Its type may have stood beside it only, as the name of its frame.
+pub(super) fn event(raw: &RawValue, kind: &str) -> TurnEvent {
+    let typed = raw::typed(raw.get(), kind).and_then(|json| RawValue::from_string(json).ok());
+    vendor(VendorKind::Event, typed.unwrap_or_else(|| raw.to_owned()))
 }
 
 /// The encrypted form of reasoning.

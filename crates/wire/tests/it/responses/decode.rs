@@ -200,3 +200,24 @@ fn value() -> impl Strategy<Value = String> {
         response,
     ]
 }
+
+/// An item of the final output that names no type is the one of its id: its text is told once.
+#[test]
+fn a_final_item_without_a_type() {
+    let events = [
+        r#"{"type":"response.output_item.added","output_index":0,"item":{"id":"msg_1","type":"message"}}"#,
+        r#"{"type":"response.completed","response":{"output":[{"id":"msg_1","content":[{"type":"output_text","text":"a"}]}]}}"#,
+    ];
+    let (mut decoder, mut told) = (Decoder::default(), Vec::new());
+    for event in events {
+        decoder.event(None, event.as_bytes(), &mut told);
+    }
+    let expected = [
+        "start None None None ",
+        r#"Head {"type":"message","id":"msg_1"}"#,
+        "text a",
+        "finish Stop",
+        "done",
+    ];
+    assert_eq!(show(&told), expected);
+}

@@ -351,3 +351,14 @@ fn items_of_this_api_alone() {
     let results: Vec<_> = results.iter().filter(|line| line.contains("result")).collect();
     assert_eq!(results, ["Tool: result c2 | text o"]);
 }
+
+/// What a client's search found answers a call, as any other output does.
+#[test]
+fn a_search_result_has_its_call() {
+    let output = r#"{"type":"tool_search_output","call_id":"c1","execution":"client","tools":[]}"#;
+    let fault = refuse(&format!(r#"{{"model":"m","input":[{output}]}}"#), "input[0].call_id");
+    assert_eq!(fault.code, Code::RequestInvalid);
+    let call = r#"{"type":"tool_search_call","call_id":"c1","execution":"client","arguments":{}}"#;
+    read(&format!(r#"{{"model":"m","input":[{call},{output}]}}"#));
+    read(&format!(r#"{{"model":"m","previous_response_id":"r","input":[{output}]}}"#));
+}
