@@ -58,14 +58,21 @@ impl Meant {
         }
     }
 
+    /// The request of a client with these tools.
+    ///
+    /// # Errors
+    /// It is refused: the tools are none.
+    pub fn admitted(&self, client: Api, framing: Framing) -> Result<Admitted, String> {
+        let request = self.request(client, framing).to_string();
+        Admitted::new(client, request.as_bytes()).map_err(|fault| fault.to_string())
+    }
+
     /// A turn for a client with these tools.
     ///
     /// # Errors
     /// The request is refused: the tools are none.
     pub fn turn(&self, client: Api, provider: Api, framing: Framing) -> Result<Turn, String> {
-        let request = self.request(client, framing).to_string();
-        let admitted =
-            Admitted::new(client, request.as_bytes()).map_err(|fault| fault.to_string())?;
+        let admitted = self.admitted(client, framing)?;
         Ok(admitted.turn(Upstream { api: provider, model: "m" }, &self.policy, 1_700_000_000))
     }
 
@@ -189,7 +196,10 @@ impl Meant {
 }
 
 /// Gives a turn more of its body, and its client what comes of it.
-fn push(
+///
+/// # Errors
+/// The bytes are no stream.
+pub fn push(
     turn: &mut Turn,
     reader: &mut Reader,
     bytes: &[u8],
@@ -234,6 +244,12 @@ impl Seen {
     /// All text, without its places among the calls.
     fn all_text(&self) -> String {
         self.parts.iter().filter_map(|part| part.strip_prefix("text ")).collect()
+    }
+
+    /// Whether it ended in a fault.
+    #[must_use]
+    pub fn is_fault(&self) -> bool {
+        self.end.as_deref().is_some_and(|end| end.starts_with("fault"))
     }
 
     /// The visible text and the calls; blanks around text mean nothing across APIs.
@@ -333,6 +349,13 @@ pub fn ended(turn: &Turn, reader: &Reader, before: &[u8], end: BodyEnd) -> Resul
     let (mut turn, mut reader) = (turn.clone(), reader.clone());
     let mut tail = Vec::new();
     turn.end(end, &mut tail);
+    let mut more = Vec::new();
+    turn.push(b"data: {}\n\n", &mut more);
+    turn.end(BodyEnd::Complete, &mut more);
+    if !more.is_empty() {
+        let more = String::from_utf8_lossy(&more);
+        return Err(format!("something followed the terminal event: {more}"));
+    }
     if reader.framing == Framing::Whole {
         tail = [before, &tail].concat();
     }

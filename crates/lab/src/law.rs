@@ -15,7 +15,7 @@ use callgate_dialect::{Commit, End, Language, Options, Parser, Recorded, Recorde
 pub use reply::{Extent, events_well_formed, same_events, weight};
 pub use shape::well_formed;
 pub use sweep::{Sweep, prefixes};
-pub use turn::{end_fits, ended, normalised};
+pub use turn::{end_fits, normalised};
 
 use crate::cut;
 

@@ -6,20 +6,21 @@ use callgate_dialect::{Commit, Language};
 use callgate_pipeline::{
     Admitted, BodyEnd, OnInvalid, OnViolation, Policy, Release, Reply, Turn, Upstream, Validate,
 };
-use callgate_wire::{
-    Api, Code, Fault, TurnEvent, chat::Framing, codec::Decoder, sse, tool_map::ToolMap,
-};
+use callgate_wire::{Api, TurnEvent, chat::Framing, codec::Decoder, sse, tool_map::ToolMap};
 use serde::de::IgnoredAny;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{HEADER, seed};
 use crate::{
     Broken, CorpusError,
-    client::{self, FRAMINGS, Reader, Seen},
+    client::{self, FRAMINGS, Meant, Reader, Seen, ended},
     cut,
     law::{self, Law, broken},
     random::Random,
 };
+
+/// The tools that clients declare.
+const TOOLS: [&str; 2] = ["read", "now"];
 
 /// Bits of the second byte.
 const WHOLE: u8 = 0x80;
@@ -58,11 +59,16 @@ pub fn pipeline(data: &[u8]) -> Result<(), Broken> {
     }
     setup.prefix(framing, body, random.below(body.len() + 1), &whole)?;
     let other = if framing == Framing::Stream { Framing::Whole } else { Framing::Stream };
-    same(&whole.seen, &setup.turned(other, body, &[])?.seen)?;
+    // Frames of this API that go on as they are keep what is wrong with them: items of one id, or ones
+    // that contradict themselves. A whole reply can't.
+    let passes = setup.client == setup.provider && setup.policy.dialect.is_none();
+    if !(passes && setup.client == Api::Responses) {
+        same(setup.client, &whole.seen, &setup.turned(other, body, &[])?.seen)?;
+    }
 
     law::end_fits(&whole.seen, setup.policy.release)?;
     setup.calls_are_valid(&whole.seen)?;
-    setup.faithful(&whole.seen, &sent(setup.provider, body))
+    setup.faithful(&whole.seen, &sent(setup.provider, body, setup.is_broken))
 }
 
 /// Bodies of every provider for one client.
@@ -107,6 +113,16 @@ fn setup(apis: u8, choice: u8) -> (Setup, Framing) {
     (setup, if choice & WHOLE == 0 { Framing::Stream } else { Framing::Whole })
 }
 
+/// The requests of all clients.
+static ADMITTED: LazyLock<Vec<Result<Admitted, String>>> = LazyLock::new(|| {
+    let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
+    let tools = TOOLS.map(|name| (name.to_owned(), schema.clone())).into_iter().collect();
+    let (policy, expected) = (Policy::default(), Seen::default());
+    let meant = Meant { tools, policy, expected, ordered: false };
+    let each = Api::ALL.iter().flat_map(|api| FRAMINGS.map(|framing| (*api, framing)));
+    each.map(|(api, framing)| meant.admitted(api, framing)).collect()
+});
+
 /// What a turn became.
 #[derive(Debug)]
 struct Turned {
@@ -118,26 +134,21 @@ struct Turned {
 
 impl Setup {
     fn turn(&self, framing: Framing) -> Option<Turn> {
-        static ADMITTED: LazyLock<Vec<Option<Admitted>>> = LazyLock::new(|| {
-            let each = Api::ALL.iter().flat_map(|api| FRAMINGS.map(|framing| (*api, framing)));
-            let request = |(api, framing)| client::request(api, framing).to_string();
-            each.map(|each| Admitted::new(each.0, request(each).as_bytes()).ok()).collect()
-        });
         let api = Api::ALL.iter().position(|api| *api == self.client)?;
         let framing = FRAMINGS.iter().position(|known| *known == framing)?;
-        let admitted = ADMITTED[api * FRAMINGS.len() + framing].as_ref()?;
+        let admitted = ADMITTED[api * FRAMINGS.len() + framing].as_ref().ok()?;
         let target = Upstream { api: self.provider, model: self.model };
         Some(admitted.turn(target, &self.policy, 1_700_000_000))
     }
 
     fn end(&self) -> BodyEnd {
-        if self.is_broken { cut_off() } else { BodyEnd::Complete }
+        if self.is_broken { client::broken() } else { BodyEnd::Complete }
     }
 
     /// A turn over a body in pieces.
     fn turned(&self, framing: Framing, body: &[u8], cuts: &[usize]) -> Result<Turned, Broken> {
         let (turn, reader, mut out) = self.pushed(framing, body, cuts)?;
-        let seen = law::ended(&turn, &reader, &out, self.end())?;
+        let seen = ended(&turn, &reader, &out, self.end()).or_else(misshapen)?;
         let mut turn = turn;
         turn.end(self.end(), &mut out);
         let fault = match turn.reply() {
@@ -159,13 +170,7 @@ impl Setup {
         let mut reader = Reader::new(self.client, framing);
         let mut out = Vec::new();
         for chunk in cut::chunks(body, cuts) {
-            let before = out.len();
-            turn.push(chunk, &mut out);
-            if framing == Framing::Stream
-                && let Err(error) = reader.push(&out[before..])
-            {
-                return broken(Law::WellFormed, error.to_string());
-            }
+            client::push(&mut turn, &mut reader, chunk, &mut out).or_else(misshapen)?;
             // A clone in every state goes on as the original would.
             turn = turn.clone();
         }
@@ -185,11 +190,14 @@ impl Setup {
             let message = format!("{}\nis no beginning of {whole:?}", law::normalised(&out));
             return Err(Broken { law: Law::Monotone, prefix: Some(at), message });
         }
-        for end in [BodyEnd::Complete, cut_off()] {
-            let seen = law::ended(&turn, &reader, &out, end).map_err(|broken| broken.after(at))?;
+        for is_broken in [false, true] {
+            let end = if is_broken { client::broken() } else { BodyEnd::Complete };
+            let seen = ended(&turn, &reader, &out, end)
+                .or_else(misshapen)
+                .map_err(|broken| broken.after(at))?;
             law::end_fits(&seen, self.policy.release).map_err(|broken| broken.after(at))?;
             self.calls_are_valid(&seen).map_err(|broken| broken.after(at))?;
-            self.faithful(&seen, &sent(self.provider, &body[..at]))
+            self.faithful(&seen, &sent(self.provider, &body[..at], is_broken))
                 .map_err(|broken| broken.after(at))?;
         }
         Ok(())
@@ -201,8 +209,7 @@ impl Setup {
             return Ok(());
         }
         for (name, arguments) in &seen.calls {
-            let is_declared = ["read", "now"].contains(&name.as_str());
-            if !is_declared || serde_json::from_str::<Map<String, Value>>(arguments).is_err() {
+            if !TOOLS.contains(&name.as_str()) || !is_object(arguments) {
                 return broken(Law::Complete, format!("a call `{name}` with {arguments}"));
             }
         }
@@ -222,16 +229,22 @@ impl Setup {
         if self.policy.dialect.is_some() {
             return Ok(());
         }
-        let is_all = !seen.is_fault() && !is_released;
-        let holds =
-            if is_all { seen.calls == sent.calls } else { sent.calls.starts_with(&seen.calls) };
-        if !holds {
+        if seen.is_fault() || is_released {
+            return sent.hold(&seen.calls, self.client);
+        }
+        sent.hold(&seen.calls, self.client)?;
+        let lost = sent.calls.len() - seen.calls.len();
+        // The limit and the filter cut the call that was being written; nothing else is lost.
+        let is_cut = matches!(seen.end.as_deref(), Some("length" | "content_filter"));
+        let whole = sent.calls.iter().filter(|(_, arguments)| is_object(arguments)).count();
+        if lost > 0 && !is_cut || whole > seen.calls.len() + 1 {
             return broken(Law::Faithful, format!("sent {:?}, arrived {seen:?}", sent.calls));
         }
         let text = |kind: &str| {
             seen.parts.iter().filter_map(|part| part.strip_prefix(kind)).collect::<String>()
         };
-        if is_all && text("text ") != sent.text {
+        // A refusal is text where an API knows none.
+        if !sent.is_refusal && text("text ") != sent.text {
             return broken(Law::Faithful, format!("sent {:?}, arrived {seen:?}", sent.text));
         }
         Ok(())
@@ -241,20 +254,23 @@ impl Setup {
 /// What a provider's body says, as far as it goes.
 #[derive(Debug, Default)]
 struct Sent {
-    /// The calls that it completed.
+    /// Its calls, in order.
     calls: Vec<(String, String)>,
     text: String,
+    is_refusal: bool,
     is_finished: bool,
     is_fault: bool,
 }
 
-/// Reads a provider's body without the pipeline.
-fn sent(api: Api, body: &[u8]) -> Sent {
+/// Reads a provider's body without the pipeline. Of one that broke off, what had not ended is nothing.
+fn sent(api: Api, body: &[u8], is_broken: bool) -> Sent {
     let mut events = Vec::new();
     let mut decoder = Decoder::new(api, &ToolMap::default());
     let is_whole = body.trim_ascii_start().first().is_some_and(|byte| b"{[<".contains(byte));
     if is_whole {
-        decoder.whole(body, &mut events);
+        if !is_broken {
+            decoder.whole(body, &mut events);
+        }
     } else {
         let mut frames = sse::Decoder::default();
         let mut frame = |frame: sse::Frame<'_>| match frame.data.trim_ascii() {
@@ -263,44 +279,88 @@ fn sent(api: Api, body: &[u8]) -> Sent {
             data if !frame.closed && serde_json::from_slice::<IgnoredAny>(data).is_err() => {}
             _ => decoder.event(frame.event, frame.data, &mut events),
         };
-        if frames.push(body.trim_ascii_start(), &mut frame).is_ok() {
+        if frames.push(body.trim_ascii_start(), &mut frame).is_ok() && !is_broken {
             frames.finish(&mut frame);
         }
     }
     let mut sent = Sent::default();
-    let mut open: Vec<(String, String)> = Vec::new();
-    let mut ended = Vec::new();
     for event in events {
         match event {
             TurnEvent::Text(text) => sent.text.push_str(&text),
+            TurnEvent::Refusal(_) => sent.is_refusal = true,
             TurnEvent::CallStart { name, .. } => {
                 // Models know tools by the name of a namespace that is none.
-                let name = name.strip_prefix("functions.").unwrap_or(&name).to_owned();
-                open.push((name, String::new()));
+                let bare = name.strip_prefix("functions.").filter(|bare| TOOLS.contains(bare));
+                sent.calls.push((bare.unwrap_or(&name).to_owned(), String::new()));
             }
             TurnEvent::CallDelta { call, arguments } => {
-                open[call as usize].1.push_str(&arguments);
+                sent.calls[call as usize].1.push_str(&arguments);
             }
-            TurnEvent::CallEnd { call } => ended.push(call as usize),
             TurnEvent::Finish(_) => sent.is_finished = true,
             TurnEvent::Fault(_) => sent.is_fault = true,
             _ => {}
         }
     }
-    sent.calls = ended.into_iter().map(|call| open[call].clone()).collect();
+    for (_, arguments) in &mut sent.calls {
+        // A call without arguments has none.
+        if arguments.trim_ascii().is_empty() {
+            "{}".clone_into(arguments);
+        }
+    }
     sent
 }
 
-/// A whole reply is the fold of the stream.
-fn same(one: &Seen, other: &Seen) -> Result<(), Broken> {
-    let is_same =
-        if one.is_fault() || other.is_fault() { one.end == other.end } else { one == other };
+fn is_object(arguments: &str) -> bool {
+    serde_json::from_str::<Map<String, Value>>(arguments).is_ok()
+}
+
+impl Sent {
+    /// What arrived was sent: in its order, byte for byte, once.
+    fn hold(&self, arrived: &[(String, String)], client: Api) -> Result<(), Broken> {
+        // An input of the Messages API can be nothing but an object.
+        let wrapped = |arguments: &str| json!({ "INVALID_JSON": arguments }).to_string();
+        let mut rest = self.calls.iter();
+        for call in arrived {
+            let is_sent = |sent: &(String, String)| {
+                sent == call
+                    || client == Api::Messages && sent.0 == call.0 && wrapped(&sent.1) == call.1
+            };
+            if !rest.any(is_sent) {
+                let message = format!("{call:?} arrived, sent were {:?}", self.calls);
+                return broken(Law::Faithful, message);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A whole reply is the fold of the stream. A fault has a status before the first byte and an event
+/// behind it, so that only its being one is the same.
+fn same(client: Api, one: &Seen, other: &Seen) -> Result<(), Broken> {
+    // A whole reply of the Chat API has no order.
+    let parts = |seen: &Seen| {
+        let mut parts = seen.parts.clone();
+        if client == Api::Chat {
+            let texts = ["text ", "refusal "].map(|kind| {
+                parts.iter().filter_map(|part| part.strip_prefix(kind)).collect::<String>()
+            });
+            parts = texts.to_vec();
+        }
+        parts
+    };
+    let is_same = match (one.is_fault(), other.is_fault()) {
+        (false, false) => {
+            let rest = |seen: &Seen| Seen { parts: parts(seen), ..seen.clone() };
+            rest(one) == rest(other)
+        }
+        (one, other) => one == other,
+    };
     if is_same {
         return Ok(());
     }
     broken(Law::Faithful, format!("framed otherwise it is\n{other:?}\ninstead of\n{one:?}"))
 }
 
-fn cut_off() -> BodyEnd {
-    BodyEnd::Broken(Fault::new(Code::UpstreamEndedEarly, "The connection broke."))
+fn misshapen<T>(error: String) -> Result<T, Broken> {
+    broken(Law::WellFormed, error)
 }

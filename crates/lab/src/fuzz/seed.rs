@@ -10,7 +10,7 @@ use callgate_wire::{
     Api, Finish, ReplyEvent, Usage, chat::Framing, codec::Encoder, raw, responses::Shape, sse,
 };
 
-use crate::{CorpusError, recording};
+use crate::{CorpusError, reply};
 
 /// Longer ones cost more time than they find.
 const LONGEST: u64 = 16 * 1024;
@@ -31,15 +31,15 @@ pub(super) fn streams(corpus: &Path, api: Api) -> Result<Bodies, CorpusError> {
     }
     if api == Api::Chat {
         streams.extend(CHAT.iter().map(|chunks| framed(chunks)));
-        let recorded = recording::load_all(corpus)?.into_iter().map(|recording| recording.body);
-        streams.extend(recorded.filter(|body| body.len() as u64 <= LONGEST).take(8));
     }
+    streams.extend(replies(corpus, api, Framing::Stream)?);
     Ok(streams)
 }
 
 /// Whole replies of providers.
 pub(super) fn wholes(corpus: &Path, api: Api) -> Result<Bodies, CorpusError> {
     let mut wholes = written(api, Framing::Whole);
+    wholes.extend(replies(corpus, api, Framing::Whole)?);
     // The last event of some streams repeats them all.
     for stream in streams(corpus, api)? {
         let mut last = None;
@@ -51,6 +51,14 @@ pub(super) fn wholes(corpus: &Path, api: Api) -> Result<Bodies, CorpusError> {
         wholes.extend(last.filter(|_| read.is_ok()));
     }
     Ok(wholes)
+}
+
+/// Replies of real servers.
+fn replies(corpus: &Path, api: Api, framing: Framing) -> Result<Bodies, CorpusError> {
+    let replies = reply::load_all(corpus)?.into_iter();
+    let replies = replies.filter(|reply| reply.api == api && reply.framing == framing);
+    let bodies = replies.map(|reply| reply.body);
+    Ok(bodies.filter(|body| body.len() as u64 <= LONGEST).collect())
 }
 
 /// The wire's own test data.

@@ -1,53 +1,9 @@
-//! The laws of a turn: one terminal event, and it says what happened; calls only with a true end.
+//! The laws of a turn as its client has got it. That it is well formed says [`crate::client`].
 
-use callgate_pipeline::{BodyEnd, Release, Reply, Turn};
+use callgate_pipeline::Release;
 
 use super::{Broken, Law, broken};
-use crate::client::{Reader, Seen};
-use callgate_wire::chat::Framing;
-
-/// Ends a turn: what its client has got, if the reply is well formed. `before` has gone out, and of a
-/// stream `reader` has read it.
-///
-/// # Errors
-/// No terminal event or several, or bytes where a fault takes their place.
-pub fn ended(turn: &Turn, reader: &Reader, before: &[u8], end: BodyEnd) -> Result<Seen, Broken> {
-    let (mut turn, mut reader) = (turn.clone(), reader.clone());
-    let mut tail = Vec::new();
-    turn.end(end, &mut tail);
-    let mut more = Vec::new();
-    turn.push(b"data: {}\n\n", &mut more);
-    turn.end(BodyEnd::Complete, &mut more);
-    if !more.is_empty() {
-        let shown = String::from_utf8_lossy(&more);
-        return broken(Law::WellFormed, format!("something followed the terminal event: {shown}"));
-    }
-    if reader.framing() == Framing::Whole {
-        tail = [before, &tail].concat();
-    }
-    match turn.reply() {
-        Reply::Failed(fault) if tail.is_empty() && reader.seen == Seen::default() => {
-            return Ok(Seen { end: Some(format!("fault {}", fault.code)), ..Seen::default() });
-        }
-        Reply::Complete => {}
-        reply => {
-            return broken(
-                Law::WellFormed,
-                format!("the turn has ended and its reply is {reply:?}"),
-            );
-        }
-    }
-    if let Err(error) = reader.push(&tail) {
-        return broken(Law::WellFormed, error.to_string());
-    }
-    match reader.ends {
-        1 => Ok(reader.seen),
-        ends => {
-            let shown = String::from_utf8_lossy(&tail);
-            broken(Law::WellFormed, format!("{ends} terminal events: {shown}"))
-        }
-    }
-}
+use crate::client::Seen;
 
 /// The end says what became of the calls: none went out before a fault unless they go out at once, and
 /// `tool_calls` means that there are some.

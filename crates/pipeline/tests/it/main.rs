@@ -9,6 +9,7 @@ mod corpus;
 mod custom;
 mod drive;
 mod faults;
+mod fuzz;
 mod laws;
 mod matrix;
 mod native;
