@@ -46,7 +46,7 @@ pub(super) fn wholes(corpus: &Path, api: Api) -> Result<Bodies, CorpusError> {
         let read = sse::Decoder::default().push(&stream, &mut |frame| {
             let json = std::str::from_utf8(frame.data).unwrap_or_default();
             let object = raw::Object::parse(json).ok();
-            last = object.and_then(|object| object.get("response").map(|text| text.into()));
+            last = object.and_then(|object| object.get("response").map(Into::into));
         });
         wholes.extend(last.filter(|_| read.is_ok()));
     }

@@ -137,13 +137,13 @@ type Calls<'r> = Vec<(&'r str, Option<&'r str>)>;
 fn calls(request: &Request) -> Calls<'_> {
     let is_object = |text: &&str| serde_json::from_str::<Map<String, Value>>(text).is_ok();
     let parts = request.messages.iter().flat_map(|message| &message.parts);
-    let call = |part| match part {
-        &Part::Call { ref name, ref arguments, .. } => {
+    let calls = parts.filter_map(|part| match part {
+        Part::Call { name, arguments, .. } => {
             Some((name.as_str(), Some(arguments.trim()).filter(is_object)))
         }
         _ => None,
-    };
-    parts.filter_map(call).collect()
+    });
+    calls.collect()
 }
 
 /// Whether all of them are there, and those with an object as it was.
