@@ -43,8 +43,8 @@ end, so that --chunk never changes the output; --deltas shows each as it was con
 #[derive(Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Arguments {
-    /// The language of the calls: xml, minimax, anthropic, dsml, ctl or ctl-heredoc
     #[arg(long, value_name = "NAME", value_parser = str::parse::<Language>)]
+    #[arg(help = policy::languages("The language of the calls", &[]))]
     dialect: Language,
     /// When the calls of a block count: at the block's end, or each at its own
     #[arg(long, value_name = "WHEN", value_parser = policy::commit(), default_value = "block")]

@@ -2,7 +2,7 @@
 //!
 //! What they do is the pipeline's matter.
 
-use callgate_dialect::Commit;
+use callgate_dialect::{Commit, Language};
 use callgate_pipeline::{OnInvalid, OnViolation, Release, Validate};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
@@ -34,4 +34,13 @@ pub(crate) fn on_invalid() -> impl TypedValueParser<Value = OnInvalid> {
 
 pub(crate) fn validate() -> impl TypedValueParser<Value = Validate> {
     one_of(&[("schema", Validate::Schema), ("json", Validate::Json), ("off", Validate::Off)])
+}
+
+/// The help of an option that takes a language; `first` are further names.
+pub(crate) fn languages(what: &str, first: &[&str]) -> String {
+    let names: Vec<_> = first.iter().copied().chain(Language::ALL.map(Language::name)).collect();
+    match names.split_last() {
+        Some((last, others)) => format!("{what}: {} or {last}", others.join(", ")),
+        None => what.to_owned(),
+    }
 }

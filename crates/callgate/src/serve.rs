@@ -34,9 +34,9 @@ Without a provider, to see it work:
 
 /// Run the gateway: text calls become structured calls while they stream
 ///
-/// Speaks the OpenAI Chat Completions API to clients at http://ADDR/v1. With --upstream, every model
-/// a client names goes to that provider; else the configuration file says which goes where, and
-/// the scripted models demo/… are there too. Without a file, the servers of this machine
+/// Speaks OpenAI Chat Completions, OpenAI Responses and Anthropic Messages to clients, at
+/// http://ADDR/v1 and http://ADDR. With --upstream, every model a client names goes to that provider;
+/// else the configuration file says which goes where, and the scripted models demo/… are there too. Without a file, the servers of this machine
 /// (Ollama, LM Studio, vLLM, llama.cpp, on their usual ports) and the keys in the environment
 /// (OPENAI_API_KEY, ANTHROPIC_API_KEY, …) say who answers. The file is read again when it changes and
 /// on SIGHUP. Ctrl-C or SIGTERM lets running turns end, a second one ends at once.
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     /// Where to listen (port 0 takes a free one) [default: 127.0.0.1:8787]
     #[arg(long, value_name = "ADDR", value_parser = listen::address)]
     listen: Option<SocketAddr>,
-    /// The provider's base URL: everything in front of /chat/completions
+    /// The provider's base URL: everything in front of /chat/completions, /responses or /messages
     #[arg(long, value_name = "URL", conflicts_with = "config")]
     upstream: Option<String>,
     #[arg(long, value_name = "FILE", help = config::HELP)]
@@ -63,11 +63,11 @@ pub(crate) struct Arguments {
 #[group(requires = "upstream", multiple = true)]
 #[command(next_help_heading = "With --upstream")]
 struct Route {
-    /// The provider's API [default: chat]
+    /// The provider's API: chat, responses or messages [default: chat]
     #[arg(long, value_name = "API", value_parser = str::parse::<Api>)]
     wire: Option<Api>,
-    /// How the model writes calls: native, xml, minimax, anthropic, dsml, ctl or ctl-heredoc [default: native]
     #[arg(long, value_name = "NAME", value_parser = str::parse::<Dialect>)]
+    #[arg(help = policy::languages("How the model writes calls", &["native"]) + " [default: native]")]
     dialect: Option<Dialect>,
     /// When the calls of a block count: at the block's end, or each at its own [default: block]
     #[arg(long, value_name = "WHEN", value_parser = policy::commit())]

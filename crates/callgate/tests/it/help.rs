@@ -47,7 +47,7 @@ fn a_wrong_command_line_is_exit_code_2() {
     );
     check(&["serve", "--upstream", "nowhere"], "base_url is no URL");
     check(&["serve", "--listen", "0.0.0.0:0"], "no loopback address");
-    check(&["lab", "run", "c3"], "possible values: c1, c2, d, all");
+    check(&["lab", "run", "c4"], "possible values: c1, c2, c3, d, all");
     check(&["lab", "run", "--corpus", "no-such-folder"], "no-such-folder is no folder; `--corpus`");
     check(&["demo", "--once", "none"], "--once none: there is no such model; there are demo/");
 }
