@@ -348,9 +348,20 @@ fn same(client: Api, one: &Seen, other: &Seen) -> Result<(), Broken> {
         }
         parts
     };
+    // Nor have the text and the summary of one item.
+    let reasoning = |seen: &Seen| {
+        let mut characters: Vec<_> = seen.reasoning.chars().collect();
+        if client == Api::Responses {
+            characters.sort_unstable();
+        }
+        characters.into_iter().collect()
+    };
     let is_same = match (one.is_fault(), other.is_fault()) {
         (false, false) => {
-            let rest = |seen: &Seen| Seen { parts: parts(seen), ..seen.clone() };
+            let rest = |seen: &Seen| {
+                let (parts, reasoning) = (parts(seen), reasoning(seen));
+                Seen { parts, reasoning, ..seen.clone() }
+            };
             rest(one) == rest(other)
         }
         (one, other) => one == other,

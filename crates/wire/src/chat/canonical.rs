@@ -41,7 +41,7 @@ struct Message<'a> {
 ///
 /// Clients die of a missing index, of a content that is a list, of a reply without a role; some join
 /// a role that is repeated as if it were text. Calls are governed, also one that is not told of yet
-/// because its name is still to come.
+/// because its name is still to come; and so is the end, also one that is said again.
 #[must_use]
 pub fn is_canonical(json: &str, framing: Framing, is_first: bool) -> bool {
     let Ok(Frame { choices }) = serde_json::from_str::<Frame<'_>>(json) else { return false };
@@ -54,9 +54,10 @@ pub fn is_canonical(json: &str, framing: Framing, is_first: bool) -> bool {
     };
     match (framing, choices.as_slice()) {
         (Framing::Stream, []) => true,
-        (Framing::Stream, [Choice { index: 0, delta: Some(delta), message: None, .. }]) => {
-            is_text(delta)
-        }
+        (
+            Framing::Stream,
+            [Choice { index: 0, delta: Some(delta), message: None, finish_reason }],
+        ) => finish_reason.is_none_or(|reason| reason.get() == "\"\"") && is_text(delta),
         (
             Framing::Whole,
             [Choice { index: 0, delta: None, message: Some(message), finish_reason: Some(_) }],
@@ -116,6 +117,9 @@ mod tests {
         check(r#"{"choices":[{"index":0,"delta":{"role":"model","content":"a"}}]}"#, false);
         check(r#"{"choices":[{"index":0,"delta":{"content":[{"type":"text"}]}}]}"#, false);
         check(r#"{"choices":[{"delta":{"content":"a"}}]}"#, false);
+        let ended = r#"{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}"#;
+        check(ended, false);
+        check(&ended.replace("stop", ""), true);
         check(
             r#"{"choices":[{"index":0,"delta":{"tool_calls":null,"function_call":null}}]}"#,
             true,

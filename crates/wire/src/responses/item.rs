@@ -194,15 +194,16 @@ impl Items {
     ) -> Result<(), Fault> {
         let item = view(raw)?;
         let (kind, id, call_id) = (kind(&item), word(item.id), word(item.call_id));
-        let of_id =
-            |slot: &Slot| !slot.is_final && id.is_some() && slot.id.as_deref() == id.as_deref();
+        let is_typed = word(item.kind).is_some();
+        let of_id = |slot: &Slot| id.is_some() && slot.id.as_deref() == id.as_deref();
         let find = |wanted: &dyn Fn(&Slot) -> bool| {
             let free = |slot: &Slot| !slot.is_final && slot.may_be(kind, &item);
             self.slots.iter().position(|slot| free(slot) && wanted(slot))
         };
-        // An id says more than a type, which may be missing.
+        // What names no type is what its id says.
+        let untyped = |slot: &Slot| !is_typed && !slot.is_final && of_id(slot);
         let found = find(&of_id)
-            .or_else(|| self.slots.iter().position(of_id))
+            .or_else(|| self.slots.iter().position(untyped))
             .or_else(|| {
                 find(&|slot| call_id.is_some() && slot.call_id.as_deref() == call_id.as_deref())
             })

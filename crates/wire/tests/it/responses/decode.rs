@@ -221,3 +221,19 @@ fn a_final_item_without_a_type() {
     ];
     assert_eq!(show(&told), expected);
 }
+
+/// A call is a call, also if something without a type has had its id.
+#[test]
+fn a_call_with_the_id_of_an_item_without_a_type() {
+    let events = [
+        r#"{"type":"response.output_item.added","output_index":0,"item":{"id":"fc_1"}}"#,
+        r#"{"type":"response.completed","response":{"output":[{"id":"fc_1","type":"function_call","call_id":"c","name":"f","arguments":"{}"}]}}"#,
+    ];
+    let (mut decoder, mut told) = (Decoder::default(), Vec::new());
+    for event in events {
+        decoder.event(None, event.as_bytes(), &mut told);
+    }
+    let shown = show(&told);
+    assert!(shown.iter().any(|line| line == "end 0"), "{shown:?}");
+    assert!(shown.iter().any(|line| line == "finish ToolCalls"), "{shown:?}");
+}
