@@ -126,18 +126,8 @@ pub(crate) fn broken() -> BodyEnd {
     BodyEnd::Broken(Fault::new(Code::UpstreamIdle, "The provider sent nothing for 60 s."))
 }
 
-/// Bytes with the ids that are made at random replaced.
+/// A client's text with the ids that are made at random replaced.
 pub(crate) fn normalised(out: &[u8]) -> String {
-    let text = String::from_utf8(out.to_vec()).unwrap();
-    let mut normal = String::with_capacity(text.len());
-    let mut rest = text.as_str();
-    while let Some(at) = ["\"call_", "\"chatcmpl-"].iter().filter_map(|id| rest.find(id)).min() {
-        let (before, id) = rest.split_at(at);
-        let end = id[1..].find('"').map_or(id.len(), |end| end + 2);
-        normal.push_str(before);
-        let is_ours = id[..end].bytes().filter(u8::is_ascii_hexdigit).count() >= 32;
-        normal.push_str(if is_ours { "\"ID\"" } else { &id[..end] });
-        rest = &id[end..];
-    }
-    normal + rest
+    assert!(str::from_utf8(out).is_ok(), "{}", String::from_utf8_lossy(out));
+    callgate_lab::law::normalised(out)
 }
